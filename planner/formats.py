@@ -1,0 +1,111 @@
+"""How numbers are written on every page: three significant digits, thousands separated, SI for rates, GiB for memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+EMPTY = "–"
+_SI = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_SECONDS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+
+
+def is_number(value: object) -> bool:
+    """True for a finite int or float (bool is no number here)."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def sig(value: object, digits: int = 3) -> str:
+    """`digits` significant digits, thousands separated: 2310.4 -> 2,310; 0.012345 -> 0.0123."""
+    if not is_number(value):
+        return EMPTY
+    number = float(value)  # type: ignore[arg-type]
+    if number == 0:
+        return "0"
+    decimals = digits - 1 - math.floor(math.log10(abs(number)))
+    rounded = round(number, decimals)
+    text = f"{rounded:,.{max(decimals, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text and abs(rounded) < 1 else text
+
+
+def whole(value: object) -> str:
+    """All digits of a count, thousands separated."""
+    return f"{round(float(value)):,}" if is_number(value) else EMPTY  # type: ignore[arg-type]
+
+
+def si(value: object, unit: str = "") -> str:
+    """With an SI prefix: 9.89e14, FLOP/s -> 989 TFLOP/s."""
+    if not is_number(value):
+        return EMPTY
+    number = float(value)  # type: ignore[arg-type]
+    scale, prefix = next(((s, p) for s, p in _SI if abs(number) >= s * 0.9995), (1.0, ""))
+    return f"{sig(number / scale)} {prefix}{unit}".rstrip()
+
+
+def gib(value: object) -> str:
+    """Bytes as GiB, or MiB below a hundredth."""
+    if not is_number(value):
+        return EMPTY
+    number = float(value)  # type: ignore[arg-type]
+    if 0 < abs(number) < 2**30 / 100:
+        return f"{sig(number / 2**20)} MiB"
+    return f"{sig(number / 2**30)} GiB"
+
+
+def seconds(value: object) -> str:
+    """A duration in the unit that reads best, from µs to days."""
+    if not is_number(value):
+        return EMPTY
+    number = float(value)  # type: ignore[arg-type]
+    if number == 0:
+        return "0 s"
+    scale, unit = next(((s, u) for s, u in _SECONDS if abs(number) >= 2 * s or s == 1e-6), _SECONDS[-1])
+    if unit == "ms" and abs(number) >= 0.9995:
+        scale, unit = 1.0, "s"
+    return f"{sig(number / scale)} {unit}"
+
+
+def usd(value: object) -> str:
+    """Dollars: cents up to a thousand, whole dollars above, three digits below ten cents."""
+    if not is_number(value):
+        return EMPTY
+    number = float(value)  # type: ignore[arg-type]
+    sign, size = ("-" if number < 0 else ""), abs(number)
+    if size >= 1000:
+        return f"{sign}${size:,.0f}"
+    return f"{sign}${size:.2f}" if size >= 0.1 or size == 0 else f"{sign}${sig(size)}"
+
+
+def percent(value: object, digits: int = 3) -> str:
+    """A share as per cent: 0.4312 -> 43.1 %."""
+    return f"{sig(float(value) * 100, digits)} %" if is_number(value) else EMPTY  # type: ignore[arg-type]
+
+
+def ratio(value: object) -> str:
+    """A factor: 2.27x."""
+    return f"{sig(value)}×" if is_number(value) else EMPTY
+
+
+FORMATS = {"sig": sig, "whole": whole, "gib": gib, "seconds": seconds, "usd": usd, "percent": percent, "ratio": ratio}
+
+
+def formatted(value: object, kind: str) -> str:
+    """Writes a value by the name of its format; `si:UNIT` carries its unit."""
+    if kind.startswith("si:"):
+        return si(value, kind.removeprefix("si:"))
+    return FORMATS[kind](value)
+
+
+def ranged(value: object, pair: Sequence[float] | None, kind: str = "sig") -> str:
+    """`1,840 (1,610–2,050)`; the unit of the value stands once, at the end of the bracket's partner."""
+    text = formatted(value, kind)
+    if not is_number(value) or not pair or len(pair) != 2 or not all(is_number(end) for end in pair):
+        return text
+    low, high = (formatted(end, kind) for end in pair)
+    return f"{text} ({_strip_unit(low, high)}–{high})"
+
+
+def _strip_unit(low: str, high: str) -> str:
+    """Leaves the unit out of the low end where both ends have the same."""
+    number, _, unit = low.partition(" ")
+    return number if unit and high.endswith(f" {unit}") else low
