@@ -1,0 +1,110 @@
+"""A question to the engine: a checked scenario with its model, its hardware and its price, completed with what depends on them."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from roofline import codes, rules
+from roofline.architecture import Architecture
+from roofline.columns import Model
+from roofline.errors import ScenarioError
+from roofline.hardware import Gpu
+from roofline.layouts import Node
+from roofline.scenario import Scenario
+from roofline.units import GIGA
+
+USUAL_CONTEXT = 8192
+# How activations are computed for each weight format, where the hardware has the type; else bf16.
+ACTIVATIONS = {"fp8": "fp8", "fp8_block": "fp8", "int8": "int8", "mxfp8": "mxfp8", "nvfp4": "nvfp4", "fp16": "fp16", "fp32": "fp32"}
+NEEDED_PEAK = {"fp8": "fp8", "mxfp8": "fp8", "int8": "int8", "nvfp4": "fp4"}
+BATCHED_TOKENS = {"vllm": 8192, "sglang": 8192, "tensorrt_llm": 8192, "llama_cpp": 2048, "static_batching": 8192}
+SEQUENCES_AT_ONCE = 256
+NVLINK_NETWORK = 72  # GPUs of one fast link that reach over several machines
+
+
+@dataclass
+class Price:
+    """Dollars for one GPU and hour, and where the figure is from."""
+
+    usd_per_gpu_hour: float
+    source: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Question:
+    """One scenario with everything that its words name."""
+
+    scenario: Scenario
+    architecture: Architecture
+    gpu: Gpu
+    price: Price | None = None
+    model: Model = field(init=False)
+    node: Node = field(init=False)
+    warnings: list[dict[str, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.model = self.architecture.columns()
+        self.node = complete(self)
+
+    def warn(self, code: str, path: str, message: str) -> None:
+        """Note what a reader must know about the answer."""
+        self.warnings.append({"code": code, "field": path, "message": message})
+
+
+def complete(question: Question) -> Node:
+    """Fill what follows from model and hardware, and refuse what contradicts them (ScenarioError). Returns the node's shape."""
+    scenario, gpu = question.scenario, question.gpu
+    faults: dict[str, list[str]] = {}
+    rules.check_layout(scenario.values, question.model, faults)
+    if faults:
+        raise ScenarioError(faults)
+    for note in question.architecture.warnings:
+        question.warn("model", "model", note)
+    _default(scenario, "gpus_per_node", gpu.gpus_per_node)
+    _default(scenario, "internode_gbps_per_gpu", gpu.nic_bandwidth * 8 / GIGA)
+    _default(scenario, "parallelism.cp", 1)
+    if scenario.workload == "inference":
+        _complete_serving(question)
+    else:
+        _default(scenario, "training.gradient_dtype", "fp32" if scenario.get("training.framework") in ("megatron", "nemo") else "bf16")
+    return Node(scenario.get("gpus_per_node"), gpu.domain)
+
+
+def _default(scenario: Scenario, path: str, value: Any) -> None:
+    if path not in scenario.values:
+        scenario.values[path], scenario.origins[path] = value, "default"
+
+
+def _complete_serving(question: Question) -> None:
+    scenario, gpu = question.scenario, question.gpu
+    stored = question.architecture.quantization
+    _default(scenario, "inference.weights", stored.weights if stored else "bf16")
+    weights = scenario.get("inference.weights")
+    wanted = ACTIVATIONS.get(weights, "bf16")
+    runs = not NEEDED_PEAK.get(wanted) or gpu.peak(NEEDED_PEAK[wanted]) > 0
+    _default(scenario, "inference.activations", wanted if runs else "bf16")
+    if not runs:
+        question.warn("emulated_precision", "inference.weights", f"{gpu.name} has no {wanted} arithmetic: weights are stored in {weights}, products run in bf16.")
+    if scenario.get("inference.kv_cache") == "fp8" and not gpu.peak("fp8"):
+        question.warn("emulated_precision", "inference.kv_cache", f"{gpu.name} has no fp8 arithmetic: the KV cache is stored in fp8 and read as bf16.")
+    _complete_lengths(question)
+    pools = [scenario.get(f"inference.disaggregated.{pool}.gpus") for pool in ("prefill", "decode")]
+    if all(pools):
+        _default(scenario, "gpu_count", sum(pools))
+
+
+def _complete_lengths(question: Question) -> None:
+    scenario = question.scenario
+    needed = scenario.get("inference.input_tokens") + scenario.get("inference.output_tokens")
+    longest = int(question.model.max_position)
+    usual = min(USUAL_CONTEXT, longest) if longest else USUAL_CONTEXT
+    _default(scenario, "inference.max_model_len", max(needed, usual))
+    if longest and needed > longest:
+        question.warn("beyond_context", "inference.input_tokens", f"Input and output ({needed:,} tokens) exceed the context of the model ({longest:,}).")
+    _default(scenario, "inference.max_num_batched_tokens", BATCHED_TOKENS[scenario.get("inference.engine")])
+    if scenario.get("inference.speculative.draft_tokens"):
+        _default(scenario, "inference.speculative.draft_cost", 0.05)
+
+
+def weight_code(scenario: Scenario) -> int:
+    """Code of the weights' format."""
+    return codes.code(scenario.get("inference.weights"), codes.WEIGHT_FORMATS)
