@@ -1,0 +1,12 @@
+"""Application settings of accounts."""
+
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class AccountsConfig(AppConfig):
+    """Users, sign-in and API tokens."""
+
+    name = "accounts"
+    default_auto_field = "django.db.models.BigAutoField"
+    verbose_name = _("Accounts")

@@ -1,0 +1,32 @@
+"""`manage.py create_token USER`: print a token for scripts."""
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts.models import Scope, User
+from accounts.services import DEFAULT_TOKEN_DAYS, token_create
+
+
+class Command(BaseCommand):
+    """Prints one token, and nothing else, to standard output."""
+
+    help = "Make an API token for a user and print it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("user", help="name of the user")
+        parser.add_argument("--scope", default="read,plan,upload", help=f"comma-separated: {', '.join(Scope.values)}")
+        parser.add_argument("--name", default="command line", help="what the token is called on the tokens page")
+        parser.add_argument("--days", type=int, default=DEFAULT_TOKEN_DAYS, help="days until it expires; 0 for never")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            user = User.objects.get(username=options["user"])
+            scopes = [scope.strip() for scope in options["scope"].split(",")]
+            _row, text = token_create(user=user, name=options["name"], scopes=scopes, days=options["days"] or None)
+        except User.DoesNotExist as error:
+            raise CommandError(f"There is no user {options['user']}. manage.py createsuperuser makes one.") from error
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages)) from error
+        self.stdout.write(text)

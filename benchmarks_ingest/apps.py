@@ -1,0 +1,12 @@
+"""Application settings of benchmarks_ingest."""
+
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class BenchmarksIngestConfig(AppConfig):
+    """Uploaded benchmarks, parsed and compared."""
+
+    name = "benchmarks_ingest"
+    default_auto_field = "django.db.models.BigAutoField"
+    verbose_name = _("Measured runs")

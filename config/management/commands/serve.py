@@ -1,0 +1,116 @@
+"""`manage.py serve`: the whole house in one command."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts.services import setup_link_create, setup_needed
+from config import processes
+
+START_S = 60.0
+
+
+def _check_port(host: str, port: int) -> None:
+    """CommandError when somebody listens there already."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise CommandError(f"Cannot listen on {host}:{port}: {error.strerror}. Try make run PORT=8001.") from error
+
+
+def _web(host: str, port: int) -> list[str]:
+    """gunicorn; --preload imports once for all its processes."""
+    return [
+        sys.executable, "-m", "gunicorn", "config.wsgi:application", "--preload",
+        "--bind", f"{host}:{port}",
+        "--workers", str(settings.ROOFTREE_WEB_PROCESSES),
+        "--threads", str(settings.ROOFTREE_WEB_THREADS),
+        "--timeout", "120", "--graceful-timeout", "3", "--log-level", "warning", "--no-control-socket",
+    ]  # fmt: skip
+
+
+def _worker() -> list[str]:
+    """One Celery worker that runs jobs in its own process: a job is one core's work, and nothing is left when it is killed."""
+    return [
+        sys.executable, "-m", "celery", "--app", "config", "--quiet", "worker", "--pool", "solo",
+        "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING",
+    ]  # fmt: skip
+
+
+def _share_metrics() -> None:
+    """Give the web processes a fresh folder in which they add up their metrics."""
+    folder = settings.DATA_DIR / "metrics"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
+
+
+def _wait_ready(url: str, web: "subprocess.Popen[bytes]") -> None:
+    """Return when the page answers; CommandError when the server ends or takes too long."""
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline and web.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{url}/healthz", timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    raise CommandError("The web server did not start; its message stands above.")
+
+
+class Command(BaseCommand):
+    """Prepares, starts web and worker, prints the address, stops both on Ctrl-C or SIGTERM."""
+
+    help = "Prepare, then run the web server and one worker until Ctrl-C."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
+        parser.add_argument("--port", type=int, default=8000, help="port to listen on")
+        parser.add_argument("--no-worker", action="store_true", help="web only; workers run elsewhere")
+        parser.add_argument("--end-with-parent", action="store_true", help="stop when the calling process ends")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["end_with_parent"]:
+            processes.die_with_parent()
+        os.chdir(settings.BASE_DIR)
+        _check_port(options["host"], options["port"])
+        call_command("prepare", stdout=self.stdout)
+        _share_metrics()
+        processes.stop_on_signals()
+        self._run(options)
+
+    def _run(self, options: dict[str, Any]) -> None:
+        children: list[subprocess.Popen[bytes]] = []
+        try:
+            children.append(processes.start(_web(options["host"], options["port"])))
+            if not options["no_worker"]:
+                children.append(processes.start(_worker()))
+            self._announce(options, children[0])
+            ended = processes.wait_any(children)
+            raise CommandError(f"{Path(str(ended.args[2])).name} ended with status {ended.returncode}.")
+        except processes.Stopped:
+            self.stdout.write("\nStopping.")
+        finally:
+            processes.stop(children)
+
+    def _announce(self, options: dict[str, Any], web: "subprocess.Popen[bytes]") -> None:
+        host = "127.0.0.1" if options["host"] in ("0.0.0.0", "::") else options["host"]  # noqa: S104
+        url = f"http://{host}:{options['port']}"
+        _wait_ready(url, web)
+        self.stdout.write(f"\nRooftree is at {url}/")
+        if setup_needed():
+            self.stdout.write(f"First sign-in (once, within a day): {url}{setup_link_create()}")
+        self.stdout.write("Ctrl-C stops it.")
+        self.stdout.flush()
