@@ -119,6 +119,7 @@ class Model(Columns):
     is_moe: Column  # 1 or 0
     is_mla: Column
     is_hybrid: Column  # 1 where recurrent layers mix with attention
+    rope_table_factor: Column = 1.0  # linear rope scaling: engines keep cosines and sines of max_position x factor positions
 
 
 @dataclass(slots=True)
@@ -214,7 +215,7 @@ class Serving(Columns):
     engine_year: Column  # software date in years; nan where unknown
     input_tokens: Column
     output_tokens: Column
-    concurrency: Column  # nan where a request rate is given
+    concurrency: Column  # inf: all that fits; nan where a request rate is given
     request_rate: Column  # requests/s; nan where a concurrency is given
     weights: Column
     activations: Column
@@ -231,7 +232,9 @@ class Serving(Columns):
     prefill_tp: Column
     decode_gpus: Column
     decode_tp: Column
-    weight_bytes_override: Column  # bytes on the disk where a checkpoint states them (quantization_config with exceptions); nan else
+    weight_bytes_override: (
+        Column  # bytes on the disk where a checkpoint states them (quantization_config with exceptions); nan else
+    )
 
 
 @dataclass(slots=True)
