@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Decimal
 
 EMPTY = "–"
 _SI = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
-_SECONDS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+_SECONDS = (  # from how many seconds on, seconds of the unit, unit
+    (172_800.0, 86_400.0, "d"), (7_200.0, 3_600.0, "h"), (120.0, 60.0, "min"), (0.9995, 1.0, "s"), (0.9995e-3, 1e-3, "ms"), (0.0, 1e-6, "µs"),
+)  # fmt: skip
 
 
 def is_number(value: object) -> bool:
@@ -59,9 +62,7 @@ def seconds(value: object) -> str:
     number = float(value)  # type: ignore[arg-type]
     if number == 0:
         return "0 s"
-    scale, unit = next(((s, u) for s, u in _SECONDS if abs(number) >= 2 * s or s == 1e-6), _SECONDS[-1])
-    if unit == "ms" and abs(number) >= 0.9995:
-        scale, unit = 1.0, "s"
+    scale, unit = next(((scale, unit) for least, scale, unit in _SECONDS if abs(number) >= least), _SECONDS[-1][1:])
     return f"{sig(number / scale)} {unit}"
 
 
@@ -73,7 +74,9 @@ def usd(value: object) -> str:
     sign, size = ("-" if number < 0 else ""), abs(number)
     if size >= 1000:
         return f"{sign}${size:,.0f}"
-    return f"{sign}${size:.2f}" if size >= 0.1 or size == 0 else f"{sign}${sig(size)}"
+    if 0 < size < 0.1:
+        return f"{sign}${sig(size)}"
+    return f"{sign}${Decimal(size).quantize(Decimal('0.01'), ROUND_HALF_UP)}"
 
 
 def percent(value: object, digits: int = 3) -> str:
