@@ -3,7 +3,18 @@
 WORKLOADS = ("training", "inference")
 
 METHODS = ("pretrain", "full_finetune", "lora", "qlora")
-FRAMEWORKS = ("megatron", "nemo", "fsdp", "deepspeed", "maxtext", "torchtitan", "llm_foundry", "nanotron", "hf_trainer", "other")
+FRAMEWORKS = (
+    "megatron",
+    "nemo",
+    "fsdp",
+    "deepspeed",
+    "maxtext",
+    "torchtitan",
+    "llm_foundry",
+    "nanotron",
+    "hf_trainer",
+    "other",
+)
 TRAINING_PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4")
 GRADIENT_DTYPES = ("fp32", "bf16")
 RECOMPUTES = ("none", "selective", "full")

@@ -38,7 +38,8 @@ class Model(Columns):
     """A language model as the speed and memory formulas need it. Dimensions of layers that a model lacks are 0.
 
     Layers fall into slots, each counted once a layer: attention is full, windowed, MLA or recurrent (Mamba, gated delta, RWKV …); the
-    feed-forward is dense or MoE. A slot whose layers differ in width holds their mean, so that sums over the slot stay exact.
+    feed-forward is dense or MoE. A slot whose layers differ in width holds their mean, so that sums over the slot
+    stay exact.
     """
 
     hidden: Column
@@ -119,12 +120,17 @@ class Model(Columns):
     is_moe: Column  # 1 or 0
     is_mla: Column
     is_hybrid: Column  # 1 where recurrent layers mix with attention
-    rope_table_factor: Column = 1.0  # linear rope scaling: engines keep cosines and sines of max_position x factor positions
+    rope_table_factor: Column = (
+        1.0  # linear rope scaling: engines keep cosines and sines of max_position x factor positions
+    )
 
 
 @dataclass(slots=True)
 class Gpu(Columns):
-    """An accelerator. Peaks are dense FLOP/s; 0 where the hardware lacks the type. Links are bytes/s, one direction, one GPU."""
+    """An accelerator.
+
+    Peaks are dense FLOP/s; 0 where the hardware lacks the type. Links are bytes/s, one direction, one GPU.
+    """
 
     code: Column  # row of the catalogue of this batch: coefficients are looked up by it
     memory_bytes: Column  # what the driver reports
@@ -188,7 +194,10 @@ class Levers(Columns):
 
 @dataclass(slots=True)
 class Training(Columns):
-    """A training run. Codes index METHODS, FRAMEWORKS, TRAINING_PRECISIONS, GRADIENT_DTYPES, RECOMPUTES, OPTIMIZERS, LORA_TARGETS."""
+    """A training run.
+
+    Codes index METHODS, FRAMEWORKS, TRAINING_PRECISIONS, GRADIENT_DTYPES, RECOMPUTES, OPTIMIZERS, LORA_TARGETS.
+    """
 
     method: Column
     framework: Column
@@ -209,7 +218,11 @@ class Training(Columns):
 
 @dataclass(slots=True)
 class Serving(Columns):
-    """A serving load. Codes index ENGINES, WEIGHT_FORMATS, ACTIVATION_FORMATS, KV_FORMATS. Concurrency and rates are of the whole system."""
+    """A serving load.
+
+    Codes index ENGINES, WEIGHT_FORMATS, ACTIVATION_FORMATS, KV_FORMATS. Concurrency and rates are of the whole
+    system.
+    """
 
     engine: Column
     engine_year: Column  # software date in years; nan where unknown

@@ -1,4 +1,7 @@
-"""Cost and energy of a prediction: dollars per hour, per run, per million tokens. Arrays broadcast; unknown prices are nan and stay nan."""
+"""Cost and energy of a prediction: dollars per hour, per run, per million tokens.
+
+Arrays broadcast; unknown prices are nan and stay nan.
+"""
 
 from dataclasses import dataclass
 
@@ -23,7 +26,8 @@ class Cost:
 
 
 def busy_power(tdp_watts: Column, idle_watts: Column, activity: Column) -> Column:
-    """Watts of one GPU: idle draw plus the share of the rest that its busiest unit uses (arithmetic or memory), `activity` in 0 to 1."""
+    """Watts of one GPU: idle draw plus the share of the rest that its busiest unit uses (arithmetic or memory),
+    `activity` in 0 to 1."""
     return idle_watts + (tdp_watts - idle_watts) * np.minimum(activity, 1.0)
 
 
@@ -37,7 +41,8 @@ def cost(
     watts_per_gpu: Column,
     productive: Column,
 ) -> Cost:
-    """Cost of tokens and of a run of `run_tokens` (nan: no run). `productive` is utilization times goodput: it divides into both.
+    """Cost of tokens and of a run of `run_tokens` (nan: no run). `productive` is utilization times goodput: it
+    divides into both.
 
     $/M tokens = GPUs · $/GPU/h / (tokens/s · 3600) · 10^6 / productive.
     """

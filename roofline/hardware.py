@@ -12,7 +12,8 @@ import numpy as np
 from roofline import columns
 from roofline.units import GIB, GIGA, MEGA, TERA
 
-# Where a driver's own figure is not known: the share of the marketed size that CUDA reports, median of the catalogue's known ones.
+# Where a driver's own figure is not known: the share of the marketed size that CUDA reports, median of the
+# catalogue's known ones.
 USABLE_SHARE = 0.99
 # Idle draw as a share of the board power where it is not stated (H100 SXM idles near 70 of 700 W).
 IDLE_SHARE = 0.1
@@ -93,7 +94,10 @@ class Gpu:
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, object], *, slug: str = "") -> "Gpu":
-        """A GPU from the columns of gpus.csv (text or numbers; blank is unknown). Raises HardwareError naming each bad column."""
+        """A GPU from the columns of gpus.csv (text or numbers; blank is unknown).
+
+        Raises HardwareError naming each bad column.
+        """
         numbers = _numbers(spec)
         peaks = {dtype: numbers[column] * TERA for dtype, column in PEAK_COLUMNS.items()}
         estimated_ridge = RIDGE_BY_ARCHITECTURE.get(str(spec.get("architecture")), 0.0)

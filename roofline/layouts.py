@@ -1,7 +1,8 @@
-"""Parallel layouts: the ways to spread a model that engines accept, from which the planner chooses what a scenario leaves open.
+"""Parallel layouts: the ways to spread a model that engines accept, from which the planner chooses what a scenario
+leaves open.
 
-A candidate is a tuple in the order of `CHOSEN`. Layouts are enumerated in plain Python (tens for a scenario); their memory and speed are then
-computed in one vectorised call for all candidates of all scenarios.
+A candidate is a tuple in the order of `Candidate`. Layouts are enumerated in plain Python (tens for a scenario);
+their memory and speed are then computed in one vectorised call for all candidates of all scenarios.
 """
 
 from collections.abc import Iterable, Iterator
@@ -83,7 +84,10 @@ def _tensor_sizes(scenario: Scenario, model: Model, node: Node, count: int) -> l
         return [given]
     limit = min(count, max(node.gpus_per_node, min(node.domain, 16)))
     if scenario.get("parallelism.dp") is None:
-        sizes: set[int] = {*_powers(limit), *(count // p for p in _powers(count) if count % p == 0 and count // p <= limit)}
+        sizes: set[int] = {
+            *_powers(limit),
+            *(count // p for p in _powers(count) if count % p == 0 and count // p <= limit),
+        }
     else:
         sizes = {size for size in range(1, limit + 1) if count % size == 0}
     return [size for size in sorted(sizes) if count % size == 0 and tp_divides(size, model)]
@@ -112,7 +116,9 @@ def _serving(scenario: Scenario, model: Model, node: Node, count: int) -> Iterat
             if dp * pp * cp != rest or dp != scenario.get("parallelism.dp", dp):
                 continue
             for attention_dp, ep in _expert_sizes(scenario, model, tp * cp, dp):
-                expert_tp = scenario.get("parallelism.expert_tp") or (tp if ep == 1 else max(1, tp * (dp if attention_dp else 1) // ep))
+                expert_tp = scenario.get("parallelism.expert_tp") or (
+                    tp if ep == 1 else max(1, tp * (dp if attention_dp else 1) // ep)
+                )
                 yield Candidate(count, tp, pp, cp, ep, dp, expert_tp, 0, 1, False, attention_dp)
 
 
@@ -124,7 +130,9 @@ def _expert_sizes(scenario: Scenario, model: Model, rank: int, dp: int) -> Itera
         if attention_dp and given_dp is None and (not experts or dp == 1 or not int(model.mla_layers)):
             continue
         sharers = rank * dp if attention_dp else rank
-        sizes = [given_ep] if given_ep else [1, sharers] if experts and not attention_dp else [sharers if experts else 1]
+        sizes = (
+            [given_ep] if given_ep else [1, sharers] if experts and not attention_dp else [sharers if experts else 1]
+        )
         for ep in dict.fromkeys(sizes):
             if given_ep or not experts or experts % ep == 0:
                 yield attention_dp, ep
@@ -136,10 +144,16 @@ def _training(scenario: Scenario, model: Model, node: Node, count: int) -> Itera
     plain = sharding and "parallelism.tp" not in scenario.values
     for tp in [1] if plain else _tensor_sizes(scenario, model, node, count):
         for cp in _context_sizes(scenario, count // tp):
-            for pp in [1] if plain and "parallelism.pp" not in scenario.values else _pipeline_sizes(scenario, model, count // (tp * cp), 64):
+            for pp in (
+                [1]
+                if plain and "parallelism.pp" not in scenario.values
+                else _pipeline_sizes(scenario, model, count // (tp * cp), 64)
+            ):
                 dp = count // (tp * cp * pp)
                 if dp * tp * cp * pp == count and dp == scenario.get("parallelism.dp", dp):
-                    yield from _steps(scenario, model, Candidate(count, tp, pp, cp, 1, dp, 1, 0, 1, tp > 1, False), sharding=sharding)
+                    yield from _steps(
+                        scenario, model, Candidate(count, tp, pp, cp, 1, dp, 1, 0, 1, tp > 1, False), sharding=sharding
+                    )
 
 
 def _context_sizes(scenario: Scenario, rest: int) -> list[int]:
@@ -152,7 +166,9 @@ def _context_sizes(scenario: Scenario, rest: int) -> list[int]:
 
 def _steps(scenario: Scenario, model: Model, base: Candidate, *, sharding: bool) -> Iterator[Candidate]:
     """The training choices of one layout: experts, sharding, micro-batch and recompute."""
-    recomputes = [scenario.get("training.recompute")] if scenario.get("training.recompute") else ["none", "selective", "full"]
+    recomputes = (
+        [scenario.get("training.recompute")] if scenario.get("training.recompute") else ["none", "selective", "full"]
+    )
     for ep in _training_experts(scenario, model, base):
         for stage in _zero_stages(scenario, base, sharding=sharding):
             for micro in _micro_batches(scenario, base.dp):
@@ -175,7 +191,11 @@ def _training_experts(scenario: Scenario, model: Model, base: Candidate) -> list
     if given or not experts:
         return [given or 1]
     sharers = base.tp * base.cp * base.dp
-    return [size for size in _powers(min(experts, sharers, 64)) if sharers % size == 0 and experts % size == 0 and size in (1, 8, 16, 32, 64)] or [1]
+    return [
+        size
+        for size in _powers(min(experts, sharers, 64))
+        if sharers % size == 0 and experts % size == 0 and size in (1, 8, 16, 32, 64)
+    ] or [1]
 
 
 def _zero_stages(scenario: Scenario, base: Candidate, *, sharding: bool) -> list[int]:
@@ -186,7 +206,11 @@ def _zero_stages(scenario: Scenario, base: Candidate, *, sharding: bool) -> list
         return [0]
     if sharding:
         return [3]
-    return [1, 3] if scenario.get("training.framework") == "deepspeed" or scenario.get("training.method") != "pretrain" else [1]
+    return (
+        [1, 3]
+        if scenario.get("training.framework") == "deepspeed" or scenario.get("training.method") != "pretrain"
+        else [1]
+    )
 
 
 def _micro_batches(scenario: Scenario, dp: int) -> list[int]:

@@ -1,4 +1,5 @@
-"""A question to the engine: a checked scenario with its model, its hardware and its price, completed with what depends on them."""
+"""A question to the engine: a checked scenario with its model, its hardware and its price, completed with what
+depends on them."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +15,15 @@ from roofline.units import GIGA
 
 USUAL_CONTEXT = 8192
 # How activations are computed for each weight format, where the hardware has the type; else bf16.
-ACTIVATIONS = {"fp8": "fp8", "fp8_block": "fp8", "int8": "int8", "mxfp8": "mxfp8", "nvfp4": "nvfp4", "fp16": "fp16", "fp32": "fp32"}
+ACTIVATIONS = {
+    "fp8": "fp8",
+    "fp8_block": "fp8",
+    "int8": "int8",
+    "mxfp8": "mxfp8",
+    "nvfp4": "nvfp4",
+    "fp16": "fp16",
+    "fp32": "fp32",
+}
 NEEDED_PEAK = {"fp8": "fp8", "mxfp8": "fp8", "int8": "int8", "nvfp4": "fp4"}
 BATCHED_TOKENS = {"vllm": 8192, "sglang": 8192, "tensorrt_llm": 8192, "llama_cpp": 2048, "static_batching": 8192}
 SEQUENCES_AT_ONCE = 256
@@ -51,7 +60,10 @@ class Question:
 
 
 def complete(question: Question) -> Node:
-    """Fill what follows from model and hardware, and refuse what contradicts them (ScenarioError). Returns the node's shape."""
+    """Fill what follows from model and hardware, and refuse what contradicts them (ScenarioError).
+
+    Returns the node's shape.
+    """
     scenario, gpu = question.scenario, question.gpu
     faults: dict[str, list[str]] = {}
     rules.check_layout(scenario.values, question.model, faults)
@@ -65,7 +77,11 @@ def complete(question: Question) -> Node:
     if scenario.workload == "inference":
         _complete_serving(question)
     else:
-        _default(scenario, "training.gradient_dtype", "fp32" if scenario.get("training.framework") in ("megatron", "nemo") else "bf16")
+        _default(
+            scenario,
+            "training.gradient_dtype",
+            "fp32" if scenario.get("training.framework") in ("megatron", "nemo") else "bf16",
+        )
     return Node(scenario.get("gpus_per_node"), gpu.domain)
 
 
@@ -83,9 +99,17 @@ def _complete_serving(question: Question) -> None:
     runs = not NEEDED_PEAK.get(wanted) or gpu.peak(NEEDED_PEAK[wanted]) > 0
     _default(scenario, "inference.activations", wanted if runs else "bf16")
     if not runs:
-        question.warn("emulated_precision", "inference.weights", f"{gpu.name} has no {wanted} arithmetic: weights are stored in {weights}, products run in bf16.")
+        question.warn(
+            "emulated_precision",
+            "inference.weights",
+            f"{gpu.name} has no {wanted} arithmetic: weights are stored in {weights}, products run in bf16.",
+        )
     if scenario.get("inference.kv_cache") == "fp8" and not gpu.peak("fp8"):
-        question.warn("emulated_precision", "inference.kv_cache", f"{gpu.name} has no fp8 arithmetic: the KV cache is stored in fp8 and read as bf16.")
+        question.warn(
+            "emulated_precision",
+            "inference.kv_cache",
+            f"{gpu.name} has no fp8 arithmetic: the KV cache is stored in fp8 and read as bf16.",
+        )
     _complete_lengths(question)
     pools = [scenario.get(f"inference.disaggregated.{pool}.gpus") for pool in ("prefill", "decode")]
     if all(pools):
@@ -99,7 +123,11 @@ def _complete_lengths(question: Question) -> None:
     usual = min(USUAL_CONTEXT, longest) if longest else USUAL_CONTEXT
     _default(scenario, "inference.max_model_len", max(needed, usual))
     if longest and needed > longest:
-        question.warn("beyond_context", "inference.input_tokens", f"Input and output ({needed:,} tokens) exceed the context of the model ({longest:,}).")
+        question.warn(
+            "beyond_context",
+            "inference.input_tokens",
+            f"Input and output ({needed:,} tokens) exceed the context of the model ({longest:,}).",
+        )
     _default(scenario, "inference.max_num_batched_tokens", BATCHED_TOKENS[scenario.get("inference.engine")])
     if scenario.get("inference.speculative.draft_tokens"):
         _default(scenario, "inference.speculative.draft_cost", 0.05)

@@ -1,4 +1,5 @@
-"""What values of a scenario contradict each other: rules over what was given, and over model, hardware and layout once they are known."""
+"""What values of a scenario contradict each other: rules over what was given, and over model, hardware and layout
+once they are known."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -69,14 +70,21 @@ def _check_product(values: Mapping[str, Any], faults: Faults) -> None:
         product *= size or 1
     named = " · ".join(f"{name} {size}" for name, size in sizes.items() if size)
     if count and None not in sizes.values() and product != count:
-        _note(faults, "parallelism", f"tp · pp · cp · dp must equal gpu_count: {named} give {product:,}, not {count:,}.")
+        _note(
+            faults, "parallelism", f"tp · pp · cp · dp must equal gpu_count: {named} give {product:,}, not {count:,}."
+        )
     elif count and count % product:
         path = f"parallelism.{next(name for name, size in sizes.items() if size)}"
         _note(faults, path, f"Must divide gpu_count ({count:,}): {named} give {product:,}.")
     ep = values.get("parallelism.ep")
     if ep and count and not faults.get("parallelism") and (count // (sizes["pp"] or 1)) % ep:
         _note(faults, "parallelism.ep", f"Must divide tp · cp · dp ({count // (sizes['pp'] or 1):,}).")
-    elif ep and not count and None not in (sizes["tp"], sizes["cp"], sizes["dp"]) and (product // (sizes["pp"] or 1)) % ep:
+    elif (
+        ep
+        and not count
+        and None not in (sizes["tp"], sizes["cp"], sizes["dp"])
+        and (product // (sizes["pp"] or 1)) % ep
+    ):
         _note(faults, "parallelism.ep", f"Must divide tp · cp · dp ({product // (sizes['pp'] or 1):,}).")
 
 
@@ -128,7 +136,11 @@ def check_layout(values: Mapping[str, Any], model: Model, faults: Faults) -> Non
         tp = values.get(path)
         attention_dp = values.get("parallelism.attention_dp")
         if tp and not attention_dp and not tp_divides(tp, model):
-            _note(faults, path, f"Must divide the attention heads ({_heads(model)}) and divide or be a multiple of the KV heads ({int(model.kv_heads)}).")
+            _note(
+                faults,
+                path,
+                f"Must divide the attention heads ({_heads(model)}) and divide or be a multiple of the KV heads ({int(model.kv_heads)}).",
+            )
     pp, layers = values.get("parallelism.pp"), int(model.layers)
     if pp and pp > layers:
         _note(faults, "parallelism.pp", f"Must be at most the number of layers ({layers}).")

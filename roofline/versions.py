@@ -1,6 +1,7 @@
 """When software was released, in years (2024.5): kernels get faster and memory habits change with it.
 
-Dates of engine releases are those of their public release notes, to the month. A version that is not listed takes the date of the
+Dates of engine releases are those of their public release notes, to the month. A version that is not listed takes the
+date of the
 nearest lower one; a text that holds a date or a year-and-month container version (25.11) says its own.
 """
 
@@ -51,7 +52,8 @@ DOTTED = re.compile(r"(\d+)\.(\d+)")
 
 
 def release_year(software: str, version: str | None) -> float:
-    """Release date of `version` of `software` (codes.ENGINES or FRAMEWORKS), in years; nan where the text does not tell."""
+    """Release date of `version` of `software` (codes.ENGINES or FRAMEWORKS), in years; nan where the text does not
+    tell."""
     if not version:
         return math.nan
     for pattern, century in ((CONTAINER, 2000), (DATE, 0)):

@@ -1,0 +1,121 @@
+"""Questions and their candidate layouts as a Batch: words become codes, missing numbers nan, units SI."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roofline import codes
+from roofline.columns import Batch, Gpu, Layout, Levers, Model, Serving, Training
+from roofline.fields import OPTIMIZATIONS
+from roofline.hardware import gpu_columns
+from roofline.layouts import Candidate
+from roofline.question import Question
+from roofline.scenario import Scenario
+from roofline.units import GIGA
+from roofline.versions import release_year
+
+
+def batch_of(questions: Sequence[Question], owners: NDArray[np.intp], candidates: Sequence[Candidate]) -> Batch:
+    """The batch of `candidates`, of shape (len(candidates),); candidate i answers question owners[i].
+
+    All of one workload.
+    """
+    training = questions[0].scenario.workload == "training"
+    levers = Levers.stack([_levers(question.scenario) for question in questions]).take(owners)
+    setup = None
+    if training:
+        setup = Training.stack([_training(question) for question in questions]).take(owners)
+        setup.micro_batch, setup.global_batch, setup.recompute = _training_choices(candidates)
+    serving = None if training else Serving.stack([_serving(question) for question in questions]).take(owners)
+    return Batch(
+        model=_distinct_models(questions).take(owners),
+        gpu=_distinct_gpus(questions).take(owners),
+        layout=_layout(questions, owners, candidates),
+        levers=levers,
+        training=setup,
+        serving=serving,
+    )
+
+
+def _distinct_models(questions: Sequence[Question]) -> Model:
+    return Model.stack([question.model for question in questions])
+
+
+def _distinct_gpus(questions: Sequence[Question]) -> Gpu:
+    return gpu_columns([question.gpu for question in questions])
+
+
+def _layout(questions: Sequence[Question], owners: NDArray[np.intp], candidates: Sequence[Candidate]) -> Layout:
+    table = np.array([[*candidate[:11]] for candidate in candidates], dtype=float).T
+    nodes = np.array([question.node.gpus_per_node for question in questions], dtype=float)
+    network = (
+        np.array([question.scenario.get("internode_gbps_per_gpu") for question in questions], dtype=float) * GIGA / 8
+    )
+    return Layout(*table, gpus_per_node=nodes[owners], internode_bandwidth=network[owners])
+
+
+def _training_choices(
+    candidates: Sequence[Candidate],
+) -> tuple[NDArray[np.floating], NDArray[np.floating], NDArray[np.intp]]:
+    micro = np.array([candidate.micro_batch for candidate in candidates], dtype=float)
+    batch = np.array([candidate.global_batch for candidate in candidates], dtype=float)
+    recompute = np.array([codes.RECOMPUTES.index(candidate.recompute) for candidate in candidates])
+    return micro, batch, recompute
+
+
+def _levers(scenario: Scenario) -> Levers:
+    on = set(scenario.get("optimizations"))
+    return Levers(**{name: float(name in on) for name in OPTIMIZATIONS})
+
+
+def _training(question: Question) -> Training:
+    get = question.scenario.get
+    framework = get("training.framework")
+    return Training(
+        method=codes.METHODS.index(get("training.method")),
+        framework=codes.FRAMEWORKS.index(framework),
+        framework_year=release_year(framework, get("training.framework_version")),
+        precision=codes.TRAINING_PRECISIONS.index(get("training.precision")),
+        gradient_dtype=codes.GRADIENT_DTYPES.index(get("training.gradient_dtype")),
+        seq_len=float(get("training.seq_len")),
+        global_batch=math.nan,
+        micro_batch=math.nan,
+        recompute=0,
+        optimizer=codes.OPTIMIZERS.index(get("training.optimizer")),
+        total_tokens=get("training.total_tokens", math.nan),
+        lora_rank=float(get("training.lora_rank")),
+        lora_targets=codes.LORA_TARGETS.index(get("training.lora_targets")),
+        padding_fraction=get("training.padding_fraction"),
+        data_loader_bytes_per_s=get("training.data_loader_bytes_per_s", math.inf),
+    )
+
+
+def _serving(question: Question) -> Serving:
+    get = question.scenario.get
+    engine, concurrency = get("inference.engine"), get("inference.concurrency", math.nan)
+    return Serving(
+        engine=codes.ENGINES.index(engine),
+        engine_year=release_year(engine, get("inference.engine_version")),
+        input_tokens=float(get("inference.input_tokens")),
+        output_tokens=float(get("inference.output_tokens")),
+        concurrency=math.inf if concurrency == "max" else float(concurrency),
+        request_rate=get("inference.request_rate_per_s", math.nan),
+        weights=codes.WEIGHT_FORMATS.index(get("inference.weights")),
+        activations=codes.ACTIVATION_FORMATS.index(get("inference.activations")),
+        kv_cache=codes.KV_FORMATS.index(get("inference.kv_cache")),
+        max_model_len=float(get("inference.max_model_len")),
+        gpu_memory_utilization=get("inference.gpu_memory_utilization"),
+        max_num_batched_tokens=float(get("inference.max_num_batched_tokens")),
+        max_num_seqs=float(get("inference.max_num_seqs", math.nan)),
+        prefix_cache_hit=get("inference.prefix_cache_hit"),
+        draft_tokens=float(get("inference.speculative.draft_tokens", 0)),
+        acceptance=get("inference.speculative.acceptance", 0.0),
+        draft_cost=get("inference.speculative.draft_cost", 0.0),
+        prefill_gpus=float(get("inference.disaggregated.prefill.gpus", 0)),
+        prefill_tp=float(get("inference.disaggregated.prefill.tp", 0)),
+        decode_gpus=float(get("inference.disaggregated.decode.gpus", 0)),
+        decode_tp=float(get("inference.disaggregated.decode.tp", 0)),
+        weight_bytes_override=question.stored_weight_bytes(),
+    )

@@ -1,0 +1,82 @@
+"""The arithmetic of the published claims, to the digit."""
+
+import pytest
+
+from roofline import audit
+from roofline.columns import Model
+from roofline.hardware import presets
+
+
+def model(params: float) -> Model:
+    zeros = dict.fromkeys(Model.__dataclass_fields__, 0.0)
+    return Model(**{**zeros, "active_params": params, "total_params": params})
+
+
+def subject(
+    workload: str, gpu: str, gpus: int, params: float, *, precision: str = "bf16", record: audit.Record | None = None
+) -> audit.Subject:
+    return audit.Subject(workload, model(params), presets()[gpu], gpus, precision, 2 * params, record=record)
+
+
+def values(report: dict) -> dict[str, float]:
+    return {
+        finding["quantity"]: finding["value"]
+        for finding in report["findings"]
+        if finding["kind"] in ("implied", "consistent")
+    }
+
+
+RECORD = audit.Record("dense models on H100", 200, 0.40, 0.60, "a source")
+
+
+def test_finance_claim_needs_fp8() -> None:
+    before, claim = (
+        {"tokens_per_s_per_gpu": 847, "time_days": 18},
+        {"tokens_per_s_per_gpu": 1923, "time_days": 8, "usd_saved": 240_000},
+    )
+    report = audit.audit(subject("training", "h100-sxm5-80gb", 64, 70e9, record=RECORD), claim, before)
+    found = values(report)
+    assert found["tokens_before"] == pytest.approx(84.3e9, rel=1e-3)
+    assert found["tokens_after"] == pytest.approx(85.1e9, rel=1e-3)
+    assert found["usd_per_gpu_hour"] == pytest.approx(15.625)
+    assert found["tflops_per_gpu"] == pytest.approx(808, rel=1e-3)
+    assert found["mfu_bf16"] == pytest.approx(0.816, abs=1e-3)
+    assert found["mfu_fp8"] == pytest.approx(0.408, abs=1e-3)
+    assert report["verdict"].startswith("plausible only if the products run in FP8")
+
+
+def test_healthcare_price_is_for_one_gpu() -> None:
+    before = {"tpot_s": 0.142, "tokens_per_s": 820, "usd_per_million_tokens": 0.73}
+    claim = {"tpot_s": 0.047, "tokens_per_s": 2140, "usd_per_million_tokens": 0.28}
+    report = audit.audit(subject("inference", "a100-sxm4-80gb", 8, 13e9), claim, before)
+    found = values(report)
+    assert found["usd_per_hour_before"] == pytest.approx(2.155, abs=0.005)
+    assert found["usd_per_hour_after"] == pytest.approx(2.157, abs=0.005)
+    assert found["weights_read_s"] == pytest.approx(0.0128 / 8, rel=5e-3)
+    assert found["times_floor_before"] == pytest.approx(11, abs=0.2)
+    assert report["verdict"] == "plausible only if the throughput is that of one GPU, or the price is for one GPU"
+
+
+def test_ecommerce_claim_is_beyond_the_record() -> None:
+    record = audit.Record("mixture-of-experts models", 300, 0.2, 0.45, "a source")
+    report = audit.audit(subject("training", "h100-sxm5-80gb", 128, 20e9, record=record), {"mfu": 0.71}, {"mfu": 0.43})
+    assert report["verdict"] == "beyond the published record"
+
+
+def test_untuned_node_waste() -> None:
+    report = audit.audit(
+        subject("training", "h100-sxm5-80gb", 8, 70e9), {"mfu": 0.98, "usd_wasted_per_year": 380_000}, {"mfu": 0.43}
+    )
+    found = values(report)
+    assert found["gpu_hours_wasted"] == pytest.approx(39_331, abs=1)
+    assert found["usd_per_gpu_hour"] == pytest.approx(9.66, abs=0.01)
+
+
+def test_faster_than_the_weights_can_be_read() -> None:
+    report = audit.audit(subject("inference", "a100-sxm4-80gb", 1, 13e9), {"tpot_s": 0.001})
+    assert report["verdict"] == "beyond the roof"
+
+
+def test_unknown_figure_is_refused() -> None:
+    with pytest.raises(KeyError):
+        audit.audit(subject("training", "h100-sxm5-80gb", 1, 1e9), {"happiness": 1})
