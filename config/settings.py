@@ -56,7 +56,7 @@ CONTENT_SECURITY_POLICY: dict[str, Any] = {
 }
 
 # --- applications ----------------------------------------------------------------------------------------------------
-ROOFTREE_APPS = ["accounts", "jobs", "gpus", "llms", "costs", "predictions", "benchmarks_ingest", "planner", "config"]
+ROOFTREE_APPS = ["accounts", "jobs", "listing", "gpus", "llms", "costs", "predictions", "benchmarks_ingest", "planner", "config"]
 INSTALLED_APPS = [
     *ROOFTREE_APPS,
     "django.contrib.admin",
@@ -194,6 +194,7 @@ SPECTACULAR_SETTINGS = {
 # --- jobs ------------------------------------------------------------------------------------------------------------
 ROOFTREE_JOB_LEASE_S = env.float("ROOFTREE_JOB_LEASE_S", default=30.0)
 ROOFTREE_JOB_SWEEP_S = env.float("ROOFTREE_JOB_SWEEP_S", default=5.0)
+ROOFTREE_SWEEP_POINTS = env.int("ROOFTREE_SWEEP_POINTS", default=100_000)
 BROKER_DIR = DATA_DIR / "broker"
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="") or "filesystem://"
 CELERY_TASK_IGNORE_RESULT = True

@@ -1,0 +1,11 @@
+FROM python:3.11-slim
+ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 ROOFTREE_DATA_DIR=/data ROOFTREE_MANIFEST_STATIC=true
+RUN useradd --create-home rooftree && mkdir /data && chown rooftree /data
+WORKDIR /app
+COPY requirements/base.txt requirements/base.txt
+RUN pip install --no-cache-dir --require-hashes -r requirements/base.txt
+COPY . .
+USER rooftree
+RUN python manage.py collectstatic --noinput
+EXPOSE 8000
+CMD ["python", "manage.py", "serve", "--host", "0.0.0.0", "--port", "8000", "--no-worker"]
