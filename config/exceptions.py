@@ -11,7 +11,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from config.errors import error_body
+from faces.errors import error_body
 
 NON_FIELD = "__all__"
 

@@ -9,7 +9,7 @@ from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
 
-from config.errors import error_response, is_api
+from faces.errors import error_response, is_api
 from config.metrics import REQUEST_SECONDS
 
 NextStep = Callable[[HttpRequest], HttpResponse]

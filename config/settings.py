@@ -26,6 +26,7 @@ CSRF_TRUSTED_ORIGINS = env.list("ROOFTREE_CSRF_TRUSTED_ORIGINS", default=[])
 ROOFTREE_LOGIN_REQUIRED = env.bool("ROOFTREE_LOGIN_REQUIRED", default=False)
 ROOFTREE_MAX_BODY_BYTES = env.int("ROOFTREE_MAX_BODY_BYTES", default=10_000_000)
 ROOFTREE_MAX_UPLOAD_BYTES = env.int("ROOFTREE_MAX_UPLOAD_BYTES", default=100_000_000)
+ROOFTREE_MAX_SCENARIOS = env.int("ROOFTREE_MAX_SCENARIOS", default=1000)
 ROOFTREE_MAX_JSON_DEPTH = env.int("ROOFTREE_MAX_JSON_DEPTH", default=40)
 DATA_UPLOAD_MAX_MEMORY_SIZE = ROOFTREE_MAX_BODY_BYTES
 _https = env.bool("ROOFTREE_HTTPS", default=False)
@@ -56,7 +57,18 @@ CONTENT_SECURITY_POLICY: dict[str, Any] = {
 }
 
 # --- applications ----------------------------------------------------------------------------------------------------
-ROOFTREE_APPS = ["accounts", "jobs", "listing", "gpus", "llms", "costs", "predictions", "benchmarks_ingest", "planner", "config"]
+ROOFTREE_APPS = [
+    "faces",
+    "accounts",
+    "jobs",
+    "gpus",
+    "llms",
+    "costs",
+    "predictions",
+    "benchmarks_ingest",
+    "planner",
+    "config",
+]
 INSTALLED_APPS = [
     *ROOFTREE_APPS,
     "django.contrib.admin",
@@ -95,7 +107,7 @@ MIDDLEWARE = [
     "simple_history.middleware.HistoryRequestMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
-CSRF_FAILURE_VIEW = "config.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "faces.errors.csrf_failure"
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 TEMPLATES = [
@@ -160,7 +172,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["accounts.permissions.ScopedAccess"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["config.parsers.BoundedJSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["faces.parsers.BoundedJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.PageNumberPagination",
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],

@@ -39,7 +39,7 @@ urlpatterns = [
     path("", include(_gather("urlpatterns"))),
 ]
 
-handler400 = "config.errors.bad_request"
-handler403 = "config.errors.permission_denied"
-handler404 = "config.errors.not_found"
-handler500 = "config.errors.server_error"
+handler400 = "faces.errors.bad_request"
+handler403 = "faces.errors.permission_denied"
+handler404 = "faces.errors.not_found"
+handler500 = "faces.errors.server_error"

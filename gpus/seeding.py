@@ -7,8 +7,8 @@ from django.db import transaction
 
 import roofline
 from gpus.models import COLUMNS, Gpu, GpuAlias, Link, NodeShape
-from listing.names import plain
-from listing.seeding import cell, csv_rows, shipped_rows_update
+from faces.names import plain
+from faces.shipped import cell, csv_rows, shipped_rows_update
 
 SHIPPED = Path(roofline.__file__).parent / "data"
 SPECIFICATIONS = SHIPPED / "gpus.csv"

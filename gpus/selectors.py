@@ -10,7 +10,7 @@ from django.db.models import Count, Max, QuerySet
 from django.utils.translation import gettext as _
 
 from gpus.models import COLUMNS, Gpu, GpuAlias
-from listing.names import NameBook
+from faces.names import NameBook
 from roofline import hardware
 
 

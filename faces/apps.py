@@ -1,11 +1,11 @@
-"""Application settings of listing."""
+"""Application settings of faces."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
 
-class ListingConfig(AppConfig):
+class FacesConfig(AppConfig):
     """Shared parts of all catalogues; no tables."""
 
-    name = "listing"
-    verbose_name = _("Lists")
+    name = "faces"
+    verbose_name = _("Faces")

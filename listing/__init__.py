@@ -1,1 +1,0 @@
-"""What every catalogue shares: names that resolve, lists that filter and sort, twins in JSON and CSV, import with preview."""
