@@ -1,0 +1,109 @@
+"""Collective communication: latency plus bytes on the wire, per algorithm; the library takes the fastest, and so does this module.
+
+Sizes are bytes per GPU as stated in each function, `ranks` the GPUs that take part, `bandwidth` bytes/s of one GPU's link in one direction.
+Cost model: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH" (2005), with a ramp term for
+the pipelining of middle sizes.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from roofline.ceilings import Column
+
+SWITCH_RANKS = 8.0  # ranks from which in-switch reduction (NVLS) was measured to be in use
+
+
+class CollectiveCoefficients(NamedTuple):
+    """Measured behaviour of one collective of one library on one kind of link."""
+
+    eta: Column  # share of the link that large messages reach with many ranks
+    launch: Column  # s
+    rank_step: Column  # s for each rank in the ring
+    ramp: Column  # s: middle sizes cost sqrt(ramp x wire time) more
+    pair: Column  # extra wire time with two ranks, as a share; falls with 1 / (ranks - 1)
+    contention: Column  # extra wire time on a shared bus, as a share, for each unit of (ranks / 2)^2 - 1
+    direct_eta: Column  # one-shot: every rank reads every other's message; 0: not available
+    direct_launch: Column  # s
+    switch_eta: Column  # reduction in the switch, share of the link; 0: not available
+    switch_launch: Column  # s
+
+
+class CollectiveTime(NamedTuple):
+    """Time of a collective and what it is made of. Every field broadcasts."""
+
+    time: Column  # s
+    bytes: Column  # bytes that one GPU sends
+    wire: Column  # s at full link speed
+    latency: Column  # s that a message of no bytes takes
+
+
+def _ramped(wire: Column, latency: Column, ranks: Column, coef: CollectiveCoefficients) -> Column:
+    others = np.maximum(ranks - 1.0, 1.0)
+    shared = 1.0 + coef.pair / others + coef.contention * (0.25 * ranks * ranks - 1.0)
+    return latency + wire / coef.eta * shared + np.sqrt(coef.ramp * wire)
+
+
+def _exchange(sent: Column, ranks: Column, bandwidth: Column, coef: CollectiveCoefficients) -> CollectiveTime:
+    """A collective in which each rank sends `sent` bytes over its link; free for one rank."""
+    alone = ranks <= 1
+    wire = np.where(alone, 0.0, sent) / bandwidth
+    latency = np.where(alone, 0.0, coef.launch + coef.rank_step * ranks)
+    return CollectiveTime(_ramped(wire, latency, ranks, coef), sent, wire, latency)
+
+
+def all_gather(nbytes: Column, ranks: Column, *, bandwidth: Column, coef: CollectiveCoefficients) -> CollectiveTime:
+    """Ring all-gather of `nbytes` bytes in all (the gathered size): each rank sends (n - 1) / n of it."""
+    return _exchange(nbytes * (ranks - 1.0) / ranks, ranks, bandwidth, coef)
+
+
+def reduce_scatter(nbytes: Column, ranks: Column, *, bandwidth: Column, coef: CollectiveCoefficients) -> CollectiveTime:
+    """Ring reduce-scatter of `nbytes` bytes on every rank."""
+    return _exchange(nbytes * (ranks - 1.0) / ranks, ranks, bandwidth, coef)
+
+
+def all_to_all(nbytes: Column, ranks: Column, *, bandwidth: Column, coef: CollectiveCoefficients) -> CollectiveTime:
+    """All-to-all in which each rank holds `nbytes` bytes for all ranks, its own share included."""
+    return _exchange(nbytes * (ranks - 1.0) / ranks, ranks, bandwidth, coef)
+
+
+def point_to_point(nbytes: Column, *, bandwidth: Column, coef: CollectiveCoefficients) -> CollectiveTime:
+    """One rank sends `nbytes` bytes to another."""
+    return _exchange(nbytes, 2.0, bandwidth, coef)
+
+
+def all_reduce(nbytes: Column, ranks: Column, *, bandwidth: Column, coef: CollectiveCoefficients) -> CollectiveTime:
+    """All-reduce of `nbytes` bytes on every rank by the fastest algorithm: ring, tree, one-shot, or in the switch."""
+    algorithms = all_reduce_algorithms(nbytes, ranks, bandwidth=bandwidth, coef=coef)
+    alone = ranks <= 1
+    time = np.minimum(np.minimum(algorithms.ring, algorithms.tree), np.minimum(algorithms.direct, algorithms.switch))
+    sent = 2.0 * nbytes * (ranks - 1.0) / ranks
+    latency = np.minimum(
+        coef.launch + coef.rank_step * ranks, np.where(coef.direct_eta > 0, coef.direct_launch, np.inf)
+    )
+    return CollectiveTime(np.where(alone, 0.0, time), sent, sent / bandwidth, np.where(alone, 0.0, latency))
+
+
+class AllReduceTimes(NamedTuple):
+    """Seconds of each all-reduce algorithm; infinite where it is not available."""
+
+    ring: Column
+    tree: Column
+    direct: Column
+    switch: Column
+
+
+def all_reduce_algorithms(
+    nbytes: Column, ranks: Column, *, bandwidth: Column, coef: CollectiveCoefficients
+) -> AllReduceTimes:
+    """What each algorithm would take: ring sends 2 (n - 1) / n of the message in n steps, a tree all of it twice in log2 n steps,
+    one-shot n - 1 times the message in one step, the switch (n + 1) / n of it (it reduces on the way)."""
+    full = nbytes / bandwidth
+    steps = coef.rank_step * ranks
+    ring = _ramped(2.0 * full * (ranks - 1.0) / ranks, coef.launch + steps, ranks, coef)
+    tree = _ramped(2.0 * full, coef.launch + 2.0 * coef.rank_step * np.log2(ranks), ranks, coef)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        direct = np.where(coef.direct_eta > 0, coef.direct_launch + full * (ranks - 1.0) / coef.direct_eta, np.inf)
+        available = (coef.switch_eta > 0) & (ranks >= SWITCH_RANKS)
+        switch = np.where(available, coef.switch_launch + full * (ranks + 1.0) / (ranks * coef.switch_eta), np.inf)
+    return AllReduceTimes(ring, tree, direct, switch)

@@ -1,0 +1,1 @@
+"""Fits of the engine's coefficients to the measurements that ship with it."""

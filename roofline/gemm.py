@@ -1,0 +1,58 @@
+"""Matrix products: time of an (m, k) x (k, n) GEMM on one GPU."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from roofline.ceilings import Column, OpTime, overlapped
+
+TILE_M = 64.0  # rows of the smallest tensor-core work tile in common use
+TILE = 128.0  # side of the output tile that one SM works on
+
+
+class GemmCoefficients(NamedTuple):
+    """Measured behaviour of a GEMM library. Dimensionless shares unless a unit is given."""
+
+    eta_compute: Column  # share of the peak that full waves reach
+    eta_memory: Column  # share of the memory bandwidth that streaming reaches
+    overlap: Column  # 0: compute and memory overlap perfectly; 1: they add up
+    wave: Column  # how much of a half-empty last wave is lost: 0 none, 1 all
+    launch: Column  # s, launch and prologue
+    k_step: Column  # s for each unit of k: the serial loop over k that no parallelism hides
+    quant_passes: Column  # passes over the activations (read 16 bit, write 8 or 4) that quantise them; 0: none
+    activation_share: Column  # share of activation traffic that the L2 cache does not catch
+
+
+def gemm(
+    m: Column,
+    n: Column,
+    k: Column,
+    *,
+    weight_bytes: Column,
+    act_bytes: Column,
+    peak: Column,
+    bandwidth: Column,
+    sms: Column,
+    coef: GemmCoefficients,
+    out_bytes: Column = 2.0,
+) -> OpTime:
+    """Time of (m, k) x (k, n): m tokens through a weight of k inputs and n outputs.
+
+    `weight_bytes`, `act_bytes`, `out_bytes` are bytes per element as stored; `peak` is the dense FLOP/s of the compute type (for weight-only
+    int4 that of the activations), `bandwidth` bytes/s, `sms` the number of SMs. Rows are padded to tiles and tiles to waves; coefficients
+    with `quant_passes` add the kernel that quantises the activations. Never under the roof, as the shares do not exceed 1.
+    """
+    weights = k * n
+    rows = np.ceil(m * (1.0 / TILE_M))
+    tiles = np.ceil(rows * (TILE_M / TILE)) * np.ceil(n * (1.0 / TILE))
+    waves = tiles / sms
+    imbalance = 1.0 + coef.wave * (np.ceil(waves) / waves - 1.0)
+    compute = (2.0 * TILE_M) * rows * weights * imbalance / (peak * coef.eta_compute)
+    inputs = m * k
+    moved = weights * weight_bytes + (inputs * act_bytes + m * n * out_bytes) * coef.activation_share
+    stream = bandwidth * coef.eta_memory
+    memory = moved / stream
+    latency = coef.launch + coef.k_step * k + coef.quant_passes * (2.0 + act_bytes) * inputs / stream
+    return OpTime(
+        overlapped(compute, memory, coef.overlap) + latency, 2.0 * m * weights, moved, compute, memory, latency
+    )
