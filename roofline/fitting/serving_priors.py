@@ -1,0 +1,89 @@
+"""Where the fit of serving coefficients starts, and how far it may go: each with its source.
+
+`spread` is the standard deviation of the logarithm that the prior allows; 0 keeps the value as it is.
+"""
+
+from typing import NamedTuple
+
+from roofline.codes import ENGINES
+
+
+class Prior(NamedTuple):
+    """Starting value of one coefficient."""
+
+    name: str
+    level: str
+    value: float
+    spread: float
+    source: str
+
+
+OPERATORS = "operator timings of data/measurements/ops"
+TRIAL = "median of published fits"
+HABIT = "how the engine schedules, by its documentation"
+
+
+def _engines(name: str, values: tuple[float, ...], spread: float, source: str) -> list[Prior]:
+    return [Prior(name, engine, value, spread, source) for engine, value in zip(ENGINES, values, strict=True)]
+
+
+def _levels(name: str, values: dict[str, float], spread: float, source: str) -> list[Prior]:
+    return [Prior(name, level, value, spread, source) for level, value in values.items()]
+
+
+FAMILIES = (
+    "Hopper/hbm",
+    "Blackwell/hbm",
+    "Blackwell/ddr",
+    "Ampere/hbm",
+    "Ampere/ddr",
+    "Ada Lovelace/ddr",
+    "CDNA3/hbm",
+    "CDNA4/hbm",
+    "RDNA 3.5/ddr",
+    "Apple Silicon GPU/ddr",
+)
+
+PRIORS: tuple[Prior, ...] = (
+    *_levels("compute", {"fp32": 0.6, "16bit": 0.72, "fp8": 0.60, "int8": 0.55, "fp4": 0.42}, 0.3, OPERATORS),
+    *_levels("family_compute", {"any": 0.9, **dict.fromkeys(FAMILIES, 1.0)}, 0.25, OPERATORS),
+    *_levels("family_memory", {"any": 0.75, **dict.fromkeys(FAMILIES, 0.8)}, 0.15, OPERATORS),
+    *_levels("family_launch", {"any": 1.2, **dict.fromkeys(FAMILIES, 1.0)}, 0.3, OPERATORS),
+    Prior("fa3", "Hopper", 1.35, 0.0, "FlashAttention-3 paper and prefill timings of three engines on H100"),
+    *_levels(
+        "stream",
+        {"any": 0.85, "bf16": 1.0, "fp16": 1.0, "fp8": 0.9, "fp8_block": 0.85, "int8": 0.9, "int4_g128": 0.75, "nvfp4": 0.7, "mxfp4": 0.75,
+         "q4_k_m": 0.8, "q4_k_xl": 0.8, "q4_0": 0.85, "q8_0": 0.9, "q8_k_xl": 0.85, "q3_k_s": 0.7, "q5_k_xl": 0.8, "q6_k_xl": 0.8},
+        0.2,
+        OPERATORS,
+    ),
+    *_levels("link_share", {"fast": 0.7, "pcie": 0.5, "network": 0.6}, 0.3, OPERATORS),
+    *_levels("link_s", {"fast": 6e-6, "pcie": 15e-6, "network": 30e-6}, 0.5, OPERATORS),
+    *_levels("rank_s", {"fast": 0.6e-6, "pcie": 3e-6, "network": 2e-6}, 0.5, OPERATORS),
+    *_engines("kernel_s", (3.5e-6, 3.5e-6, 3e-6, 3e-6, 4e-6), 0.4, TRIAL),
+    *_engines("step_s", (0.8e-3, 0.8e-3, 0.5e-3, 0.2e-3, 0.5e-3), 0.6, TRIAL),
+    *_engines("sequence_s", (6e-6, 6e-6, 4e-6, 6e-6, 6e-6), 0.8, TRIAL),
+    *_engines("request_s", (15e-3, 30e-3, 20e-3, 1e-3, 5e-3), 0.7, TRIAL),
+    *_engines("prefill_passes", (1.5, 2.0, 2.0, 1.0, 1.0), 0.4, TRIAL),
+    *_engines("burst", (0.05, 0.05, 0.05, 0.0, 0.05), 0.5, "a burst over ten times as many requests: 1 / (2 x 10)"),
+    *_engines("interference", (1.0, 1.0, 1.0, 1.0, 1.0), 0.3, HABIT),
+    *_engines("mixes", (1.0, 0.0, 1.0, 1.0, 0.0), 0.0, HABIT),
+    *_engines("trend", (0.05, 0.05, 0.05, 0.05, 0.0), 0.0, TRIAL),
+    *_engines("queue", (1.0, 1.0, 1.0, 1.0, 1.0), 0.5, HABIT),
+    Prior("kv_memory", "", 0.9, 0.25, OPERATORS),
+    Prior("kv_head_s", "", 0.2e-9, 0.7, OPERATORS),
+    Prior("decode_attention", "", 0.4, 0.4, OPERATORS),
+    Prior("prefill_attention", "", 0.5, 0.3, OPERATORS),
+    Prior("moe_compute", "", 0.5, 0.4, OPERATORS),
+    Prior("moe_memory", "", 0.75, 0.3, OPERATORS),
+    Prior("moe_tile", "", 16.0, 0.6, OPERATORS),
+    Prior("moe_kernels", "", 10.0, 0.4, OPERATORS),
+    Prior("mla_kernels", "", 12.0, 0.4, OPERATORS),
+    Prior("recurrent_kernels", "", 10.0, 0.4, OPERATORS),
+    Prior("expert_imbalance", "", 0.7, 0.5, "standard deviations of a multinomial draw"),
+    Prior("element_passes", "", 14.0, 0.4, OPERATORS),
+    Prior("quantised_passes", "", 6.0, 0.4, OPERATORS),
+    Prior("eager_launch_s", "", 9e-6, 0.0, "host launch of a kernel without a CUDA graph"),
+    Prior("state_memory", "", 0.5, 0.4, OPERATORS),
+    Prior("small_gemm_rows", "", 4.0, 0.5, OPERATORS),
+)

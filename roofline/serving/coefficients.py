@@ -1,0 +1,108 @@
+"""Measured behaviour of serving engines and of GPUs under them: read from coefficients/serving.csv, bound to a catalogue of GPUs.
+
+The file holds one row for each (fold, name, level): fold blank is fitted on all reference runs, fold k on those outside fold k. A level is an engine, a
+GPU family, a number format, a kind of link, or blank for one number that holds everywhere.
+"""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roofline.codes import ENGINES, WEIGHT_FORMATS
+from roofline.coefficients import family
+from roofline.hardware import Gpu
+from roofline.serving.formats import COMPUTE_TYPES
+
+Array = NDArray[np.float64]
+Values = Mapping[tuple[str, str], float]
+
+LINKS = ("fast", "pcie", "network")  # NVLink and its like, PCIe, the network between nodes
+FAST, PCIE, NETWORK = range(len(LINKS))
+
+SCALARS = (
+    "kv_memory",  # share of the streaming bandwidth that decode attention reaches
+    "kv_head_s",  # s for each sequence, layer and KV head of decode attention
+    "decode_attention",  # share of the 16-bit peak that decode attention reaches
+    "prefill_attention",  # share of the 16-bit peak that prefill attention reaches
+    "moe_compute",  # grouped GEMM against plain GEMM
+    "moe_memory",
+    "moe_tile",  # rows that each touched expert is padded to
+    "moe_kernels",  # launches of a MoE layer
+    "mla_kernels",  # launches of latent attention
+    "recurrent_kernels",
+    "expert_imbalance",  # busiest rank against the mean, in standard deviations of the draw
+    "element_passes",  # passes over the hidden state, each layer: norms, residuals, activation, quantisation
+    "quantised_passes",  # more of them where activations are narrower than 16 bit
+    "eager_launch_s",  # launch by the host, without a CUDA graph
+    "state_memory",  # share of the streaming bandwidth that recurrent state reaches
+    "small_gemm_rows",  # rows at which a GEMM of few rows reaches half of its efficiency
+)
+BY_ENGINE = (
+    "kernel_s",  # s for each kernel, tail and gap to the next one included
+    "step_s",  # s of scheduling, sampling and host work of a step
+    "sequence_s",  # the same, for each sequence of the step
+    "request_s",  # s until a request reaches the scheduler, and from the first token back
+    "prefill_passes",  # prefill passes until the first token
+    "burst",  # share of a benchmark's requests that its opening burst delays, by half the burst
+    "interference",  # how much of a prefill pass running sequences wait for
+    "mixes",  # share of prefill passes that also carry decode tokens
+    "trend",  # speed-up in a year of software, as a logarithm
+    "queue",  # waiting for other prompts, against M/D/1
+)
+REFERENCE_YEAR = 2026.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServingCoefficients:
+    """Coefficients as arrays: by (GPU of the catalogue, arithmetic type), by GPU, by engine, by weight format, by link, or one number."""
+
+    compute: Array  # (GPUs, arithmetic types): share of the peak
+    memory: Array  # (GPUs,): share of the bandwidth
+    launch: Array  # (GPUs,): kernel cost against the engine's own
+    fa3: Array  # (GPUs,): what FlashAttention 3 gains there
+    stream: Array  # (weight formats,): share of the memory efficiency
+    link_share: Array  # (links,)
+    link_s: Array  # (links,): s for each collective
+    rank_s: Array  # (links,): s for each further rank
+    engine: Mapping[str, Array]
+    scalar: Mapping[str, float]
+
+
+def build(values: Values, gpus: Sequence[Gpu]) -> ServingCoefficients:
+    """Coefficients for `gpus`, whose position is `Gpu.code`. A family that was not measured has the level `any`."""
+    families = [family(gpu) for gpu in gpus]
+
+    def by_gpu(name: str) -> Array:
+        return np.array([values.get((name, group), values[name, "any"]) for group in families])
+
+    types = np.array([values["compute", kind] for kind in COMPUTE_TYPES])
+    return ServingCoefficients(
+        compute=np.minimum(by_gpu("family_compute")[:, None] * types, 0.95),
+        memory=np.minimum(by_gpu("family_memory"), 0.97),
+        launch=by_gpu("family_launch"),
+        fa3=np.array([values["fa3", "Hopper"] if gpu.architecture == "Hopper" else 1.0 for gpu in gpus]),
+        stream=np.array([values.get(("stream", name), values["stream", "any"]) for name in WEIGHT_FORMATS]),
+        link_share=np.array([values["link_share", link] for link in LINKS]),
+        link_s=np.array([values["link_s", link] for link in LINKS]),
+        rank_s=np.array([values["rank_s", link] for link in LINKS]),
+        engine={name: np.array([values[name, engine] for engine in ENGINES]) for name in BY_ENGINE},
+        scalar={name: values[name, ""] for name in SCALARS},
+    )
+
+
+@cache
+def shipped(fold: str = "") -> Values:
+    """The shipped values of one fold by (name, level); blank: fitted on all reference runs."""
+    with resources.files("roofline").joinpath("coefficients/serving.csv").open(encoding="utf-8", newline="") as lines:
+        return {(row["name"], row["level"]): float(row["value"]) for row in csv.DictReader(lines) if row["fold"] == fold}
+
+
+@cache
+def load(gpus: tuple[Gpu, ...], fold: str = "") -> ServingCoefficients:
+    """The shipped coefficients of one fold, bound to a catalogue of GPUs."""
+    return build(shipped(fold), gpus)

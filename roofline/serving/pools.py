@@ -1,0 +1,52 @@
+"""Instances of a model: how many there are, how each is spread, and what changes where prefill and decode have GPUs of their own."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from roofline.columns import Batch
+from roofline.serving.step import Shape
+
+Column = Any
+
+
+class Pools(NamedTuple):
+    """Instances and their shape. `shape` carries a leading (decode, prefill) axis if any scenario of the batch is disaggregated."""
+
+    shape: Shape
+    instances: Column  # that decode
+    split: Column  # 1 where prefill has GPUs of its own
+    pp: Column
+    decode_ranks: Column  # attention data-parallel ranks of a decode instance
+    prefill_ranks: Column
+    prefill_share: Column  # prefill instances for each decode instance
+    prefill_limit: Column  # prompt-seconds a second that prefill instances of their own can take; inf where they share the GPUs
+
+
+def pools(batch: Batch) -> Pools:
+    """Pools of each scenario. Without disaggregation an instance has tp x pp GPUs, times dp where attention is data parallel."""
+    layout, load = batch.layout, batch.serving
+    assert load is not None
+    spread = layout.attention_dp > 0
+    ranks = np.where(spread, layout.dp, 1.0)
+    tp, pp = layout.tp * layout.cp * 1.0, layout.pp * 1.0
+    split = load.prefill_gpus > 0
+    if not np.any(split):
+        shape = Shape(tp, ranks, tp * ranks, np.minimum(layout.ep, tp * ranks), pp)
+        return Pools(shape, layout.gpus / (tp * pp * ranks), 0.0, pp, ranks, ranks, 1.0, np.inf)
+    per_decode = np.where(split, load.decode_tp, tp * ranks)
+    per_prefill = np.where(split, load.prefill_tp, tp * ranks)
+    instances = np.where(split, load.decode_gpus / np.maximum(load.decode_tp, 1.0), layout.gpus / (tp * pp * ranks))
+    sources = np.where(split, load.prefill_gpus / np.maximum(load.prefill_tp, 1.0), instances)
+    decode, prefill = (_spread(per, spread, split, layout, tp, ranks) for per in (per_decode, per_prefill))
+    shape = Shape(*(np.array(np.broadcast_arrays(d, p)) for d, p in zip(decode, prefill, strict=True)))
+    share = sources / instances
+    return Pools(shape, instances, 1.0 * split, np.where(split, 1.0, pp), decode[1], prefill[1], share, np.where(split, 1.0, np.inf))
+
+
+def _spread(per: Column, spread: Column, split: Column, layout: Any, tp: Column, ranks: Column) -> Shape:
+    """Shape of an instance of `per` GPUs: attention data parallel over all of them, or tensor parallel."""
+    own_tp = np.where(split, np.where(spread, 1.0, per), tp)
+    own_ranks = np.where(split, np.where(spread, per, 1.0), ranks)
+    ep = np.where(split, np.where(layout.ep > 1, per, 1.0), np.minimum(layout.ep, per))
+    return Shape(own_tp, own_ranks, per, ep, np.where(split, 1.0, layout.pp * 1.0) + 0.0 * per)

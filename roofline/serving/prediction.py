@@ -1,0 +1,224 @@
+"""Serving speed of scenarios: the public functions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from roofline.columns import Batch
+from roofline.serving.coefficients import REFERENCE_YEAR, ServingCoefficients
+from roofline.serving.formats import FP4, FP8, HALF, Formats, formats
+from roofline.serving.pools import Pools, pools
+from roofline.serving.schedule import Habits, Load, Steady, opening_burst, steady
+from roofline.serving.speculative import Speculation, speculation
+from roofline.serving.step import Costs, costs
+
+Column = Any
+
+DEFAULT_CHUNK = 8192.0
+MOST_SEQUENCES = 4096.0
+LATEST_YEAR = 2027.0
+
+
+class Room(Protocol):
+    """How many sequences the KV cache of one instance holds (`roofline.memory.ServingMemory`)."""
+
+    mean_concurrency: Column  # at their mean context
+    max_concurrency: Column  # at max_model_len
+
+
+@dataclass(slots=True)
+class ServingSpeed:
+    """What a serving system does, arrays of the shape of the batch. Rates are of the whole system, times in seconds."""
+
+    output_tokens_per_s: Column
+    output_tokens_per_s_per_gpu: Column
+    total_tokens_per_s: Column
+    requests_per_s: Column
+    ttft_s: Column  # mean, steady state
+    ttft_benchmark_s: Column  # mean of a closed-loop benchmark, opening burst included
+    ttft_p99_s: Column
+    tpot_s: Column
+    e2e_latency_s: Column
+    prefill_tokens_per_s: Column  # of one instance that does nothing else
+    concurrency: Column  # sequences that run, whole system
+    batch1_tokens_per_s: Column  # output tokens/s of a sequence that runs alone
+    mbu: Column  # bytes that a step must read over what the bandwidth could
+    mfu: Column  # FLOPs of the model over the dense peak of the compute type
+    bound: Mapping[str, Column]  # share of the time by compute, memory, interconnect, latency
+    busy: Column  # share of the time in which GPUs draw load power
+
+
+@dataclass(slots=True)
+class Scene:
+    """A batch with all that is looked up for it once."""
+
+    batch: Batch
+    formats: Formats
+    pools: Pools
+    load: Load
+    speculation: Speculation
+    habits: Habits
+    costs: Costs
+
+
+def scene(batch: Batch, memory: Room, c: ServingCoefficients) -> Scene:
+    """Look-ups and unit costs of `batch`; `memory` says how many sequences an instance can hold."""
+    where = pools(batch)
+    f = formats(batch)
+    habits = _habits(batch, where, c)
+    load = _load(batch, where, memory)
+    serving = batch.serving
+    assert serving is not None
+    spec = speculation(serving)
+    context = serving.input_tokens + 0.5 * serving.output_tokens
+    cached = serving.input_tokens * serving.prefix_cache_hit
+    k = costs(batch, f, c, where.shape, context, cached + 0.5 * load.prompt)
+    return Scene(batch, f, where, load, spec, habits, _aged(k, serving, c))
+
+
+def _aged(k: Costs, serving: Any, c: ServingCoefficients) -> Costs:
+    """Kernel and host costs fall with the years of software; unknown dates count as the reference year."""
+    year = np.where(np.isnan(serving.engine_year), REFERENCE_YEAR, np.minimum(serving.engine_year, LATEST_YEAR))
+    age = np.exp(c.engine["trend"][serving.engine] * (REFERENCE_YEAR - year))
+    return k._replace(
+        launch=k.launch * age,
+        linear_token=k.linear_token * age,
+        expert_row=k.expert_row * age,
+        expert_read=k.expert_read * age,
+        decode_memory=k.decode_memory * age,
+    )
+
+
+def _habits(batch: Batch, where: Pools, c: ServingCoefficients) -> Habits:
+    serving, levers = batch.serving, batch.levers
+    assert serving is not None
+    names = ("sequence_s", "request_s", "prefill_passes", "burst", "interference", "mixes", "queue")
+    habits = Habits(*(c.engine[name][serving.engine] for name in names))
+    apart = 1.0 - where.split
+    static = _static(batch)
+    return habits._replace(
+        interference=habits.interference * apart * (1.0 - static),
+        mixes=habits.mixes * apart * (levers.chunked_prefill > 0) * (1.0 - static),
+    )
+
+
+def _static(batch: Batch) -> Column:
+    """1 where a batch starts together: the static engine, or continuous batching switched off."""
+    assert batch.serving is not None
+    return np.where((batch.levers.continuous_batching > 0) & (batch.serving.engine != 4), 0.0, 1.0)
+
+
+def _load(batch: Batch, where: Pools, memory: Room) -> Load:
+    serving, levers = batch.serving, batch.levers
+    assert serving is not None
+    new = np.maximum(serving.input_tokens * (1.0 - serving.prefix_cache_hit), 1.0)
+    output = np.maximum(serving.output_tokens, 1.0)
+    # Pages waste half a page; without paging each sequence reserves the longest length that the engine admits.
+    held = np.where(levers.paged_attention > 0, memory.mean_concurrency, memory.max_concurrency)
+    admitted = np.where(serving.max_num_seqs > 0, serving.max_num_seqs, MOST_SEQUENCES) * where.decode_ranks
+    most = np.maximum(np.minimum(held, admitted), 1.0)
+    chunk = np.where((serving.max_num_batched_tokens > 0) & (levers.chunked_prefill > 0), serving.max_num_batched_tokens, DEFAULT_CHUNK)
+    chunk = np.where(levers.chunked_prefill > 0, chunk, np.maximum(new, chunk)) * where.prefill_ranks
+    parts = np.broadcast_arrays(
+        new,
+        output,
+        serving.concurrency / where.instances,
+        serving.request_rate / where.instances,
+        most + 0.0 * batch.gpu.bandwidth + 0.0 * batch.model.hidden,
+        chunk,
+        _static(batch),
+    )
+    return Load(*parts)
+
+
+def predict(batch: Batch, memory: Room, c: ServingCoefficients) -> ServingSpeed:
+    """Speed of each scenario of `batch`. `memory` is what `roofline.memory.serving` answers for it.
+
+    All columns broadcast; the answer has their common shape. A closed loop (`concurrency`; inf is a queue that never empties) or an open
+    one (`request_rate`, requests/s). Formulas: docs/algorithms/serving.md.
+    """
+    s = scene(batch, memory, c)
+    state = steady(s.costs, s.pools, s.load, s.speculation, s.habits)
+    return _speed(s, state)
+
+
+def _speed(s: Scene, state: Steady) -> ServingSpeed:
+    serving, gpu = s.batch.serving, s.batch.gpu
+    assert serving is not None
+    gpus = s.batch.layout.gpus
+    requests = state.rate * s.pools.instances
+    output = requests * s.load.output
+    closed = np.isnan(s.load.rate)
+    clients = np.where(closed & np.isfinite(s.load.clients), s.load.clients, 1.0)
+    burst = opening_burst(state.steps, s.habits, np.minimum(clients, s.load.most))
+    end = state.ttft + (s.load.output - 1.0) * state.tpot
+    return ServingSpeed(
+        output_tokens_per_s=output,
+        output_tokens_per_s_per_gpu=output / gpus,
+        total_tokens_per_s=requests * (s.load.output + serving.input_tokens),
+        requests_per_s=requests,
+        ttft_s=state.ttft,
+        ttft_benchmark_s=state.ttft + burst,
+        ttft_p99_s=state.ttft + state.wait * (np.log(100.0) - 1.0),
+        tpot_s=state.tpot,
+        e2e_latency_s=end,
+        prefill_tokens_per_s=s.load.prompt / state.steps.prompt_latency,
+        concurrency=state.running * s.pools.instances,
+        batch1_tokens_per_s=1.0 / state.tpot,
+        mbu=_mbu(s, state),
+        mfu=_mfu(s, requests),
+        bound=_bound(state),
+        busy=np.clip(state.running, 0.0, 1.0),
+    )
+
+
+def _mfu(s: Scene, requests: Column) -> Column:
+    """FLOPs of the model per second over the dense peaks of all GPUs."""
+    model, serving = s.batch.model, s.batch.serving
+    assert serving is not None
+    context = serving.input_tokens + 0.5 * serving.output_tokens
+    unit = 2.0 * (
+        model.full_layers * model.heads * (model.qk_dim + model.v_dim)
+        + model.mla_layers * model.mla_heads * (model.mla_nope_dim + model.mla_rope_dim + model.mla_v_dim)
+    )
+    tokens = s.load.prompt + s.load.output
+    scores = unit * (s.load.prompt * 0.5 * (serving.input_tokens + serving.input_tokens - s.load.prompt) + s.load.output * context)
+    return requests * (model.flops_per_token * tokens + scores) / (s.batch.layout.gpus * s.formats.feed_peak)
+
+
+def _mbu(s: Scene, state: Steady) -> Column:
+    """Bytes that a decode step must read over what the bandwidth could carry in its time."""
+    model, f = s.batch.model, s.formats
+    tp = s.batch.layout.tp
+    touched = -np.expm1(state.steps.running * np.log1p(-np.minimum(model.top_k / np.maximum(model.experts, 1.0), 0.999999)))
+    weights = (
+        (model.attention_params + model.recurrent_params) * f.attention_bytes
+        + (model.mlp_params + model.shared_expert_params) * f.feed_bytes
+        + model.vocab * model.hidden * f.head_bytes
+        + model.expert_params * touched * f.feed_bytes
+    )
+    serving = s.batch.serving
+    context = serving.input_tokens + 0.5 * serving.output_tokens  # type: ignore[union-attr]
+    kv = (
+        model.kv_bytes_per_token * context + model.kv_window_bytes_per_token * np.minimum(context, model.window)
+    ) * (f.kv_bytes / 2.0) + model.state_bytes_per_sequence
+    read = weights / tp + kv * np.maximum(state.steps.running, 1.0) / tp
+    return read / (state.steps.step * s.batch.gpu.bandwidth)
+
+
+def _bound(state: Steady) -> Mapping[str, Column]:
+    """Shares of the mean step by what its parts wait for."""
+    d, m, f = state.steps.decode, state.steps.mixed, np.minimum(state.steps.mixed_share, 1.0)
+    total = (1.0 - f) * d.time + f * m.time
+    return {
+        "compute": ((1.0 - f) * d.compute + f * m.compute) / total,
+        "memory": ((1.0 - f) * d.memory + f * m.memory) / total,
+        "interconnect": ((1.0 - f) * d.network + f * m.network) / total,
+        "latency": ((1.0 - f) * d.latency + f * m.latency) / total,
+    }
+
+
+def operators(batch: Batch, memory: Room, c: ServingCoefficients) -> list[dict[str, Any]]:
+    raise NotImplementedError

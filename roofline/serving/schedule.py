@@ -1,0 +1,143 @@
+"""From the time of a pass to TTFT, TPOT and throughput: how an engine interleaves prompts and running sequences.
+
+A sequence that produces O tokens sits through O decode steps and, in between, through the prefill passes of the requests that take the place of finished
+ones: B running sequences need B / O prompts a step. So the mean step takes `decode + f (mixed - decode)`, f being the share of
+steps that carry a prompt. Closed loop: Little's law gives the request rate. Open loop: the batch is what the rate keeps running.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from roofline.serving.pools import Pools
+from roofline.serving.speculative import Speculation
+from roofline.serving.step import Costs, PassTime, pass_time
+
+Column = Any
+
+ITERATIONS = 3
+LOADED = 0.97  # highest share of its time that a prefill queue is taken to be busy
+
+
+class Load(NamedTuple):
+    """What one decode instance is asked to do. Columns of the full shape of the batch."""
+
+    prompt: Column  # new tokens of a prompt, cached prefix taken off
+    output: Column  # tokens
+    clients: Column  # requests in flight; inf: a queue that never empties; nan where a rate is given
+    rate: Column  # requests/s; nan where clients are given
+    most: Column  # sequences that can run at once
+    chunk: Column  # tokens that one pass may carry
+    static: Column  # 1 where a batch starts together and ends with its longest sequence
+
+
+class Habits(NamedTuple):
+    """How an engine schedules; columns from the fitted coefficients of the engine, levers applied."""
+
+    sequence_s: Column
+    request_s: Column
+    prefill_passes: Column
+    burst: Column
+    interference: Column
+    mixes: Column
+    queue: Column
+
+
+class Steps(NamedTuple):
+    """Seconds in the steady state of one instance."""
+
+    running: Column  # sequences in decode
+    decode: PassTime  # one decode step
+    mixed: PassTime  # one step that carries prompt tokens
+    mixed_share: Column  # of the steps
+    step: Column  # s, mean step
+    prompt_s: Column  # s of prefill work that one prompt costs
+    prompt_latency: Column  # s until a prompt that waits for nothing is through
+    busy: Column  # share of the time in prefill
+
+
+def steps(k: Costs, pools: Pools, load: Load, spec: Speculation, habits: Habits, running: Column) -> Steps:
+    """The mean step of an instance in which `running` sequences decode."""
+    lanes = np.maximum(running / pools.pp, 1.0)  # sequences of one micro-batch
+    per_rank = np.maximum(lanes / pools.decode_ranks, 1.0)
+    decoding = per_rank * spec.width
+    prompts = running * load.prompt * spec.accepted / load.output  # prompt tokens that a step must take in
+    carried = np.minimum(np.maximum(load.prompt, prompts), load.chunk)
+    prompt = carried / pools.prefill_ranks
+    mixes = habits.mixes
+    passes = pass_time(
+        k,
+        tokens=np.array([decoding, mixes * decoding + prompt]),
+        expert_tokens=np.array([lanes * spec.width, mixes * lanes * spec.width + carried]),
+        rows=np.array([decoding, mixes * decoding + prompt / load.prompt]),
+        sequences=np.array([per_rank, mixes * per_rank]),
+        prompt_tokens=np.array([0.0 * prompt, prompt]),
+    )
+    decode, mixed = PassTime(*(part[0] for part in passes)), PassTime(*(part[1] for part in passes))
+    host = habits.sequence_s * running
+    decode = decode._replace(time=decode.time + host, latency=decode.latency + host)
+    extra = np.maximum(mixed.time - mixes * (decode.time - host), 0.0)
+    mixed_share = prompts / (carried * pools.pp)
+    step = decode.time * (1.0 + spec.draft) + habits.interference * mixed_share * extra
+    return Steps(
+        running=running,
+        decode=decode,
+        mixed=mixed,
+        mixed_share=mixed_share,
+        step=step,
+        prompt_s=mixed.time * load.prompt / (carried * pools.pp * pools.prefill_share),
+        prompt_latency=mixed.time * np.maximum(load.prompt / load.chunk, 1.0),
+        busy=np.minimum(mixed_share * mixed.time / (step * pools.prefill_share), 1.0),
+    )
+
+
+class Steady(NamedTuple):
+    """Steady state of one instance, in seconds and requests/s."""
+
+    steps: Steps
+    ttft: Column
+    tpot: Column
+    wait: Column  # s, mean wait for a slot or behind other prompts, part of ttft
+    rate: Column  # requests/s
+    running: Column
+
+
+def steady(k: Costs, pools: Pools, load: Load, spec: Speculation, habits: Habits) -> Steady:
+    """Fixed point of batch and step time: Little's law in a closed loop, what the rate keeps running in an open one."""
+    closed = np.isnan(load.rate)
+    clients = np.where(closed, load.clients, 1.0)
+    least = np.minimum(1.0, clients)
+    slots = np.minimum(clients, load.most)
+    state = steps(k, pools, load, spec, habits, np.where(closed, slots, least))
+    for _ in range(ITERATIONS - 1):
+        decoding = state.step / spec.accepted * load.output
+        shared = slots * decoding / (decoding + first_token(state, habits)[0])
+        running = np.where(closed, shared, load.rate * decoding)
+        state = steps(k, pools, load, spec, habits, np.minimum(np.maximum(running, least), load.most))
+    tpot = state.step / spec.accepted
+    ttft, wait = first_token(state, habits)
+    # A static batch takes all its prompts first and then as many steps as its longest answer, 2 B / (B + 1) times the mean for lengths spread evenly.
+    together = load.static * state.running * state.prompt_s
+    longest = 1.0 + load.static * (state.running - 1.0) / (state.running + 1.0)
+    ttft = ttft + together
+    service = ttft + np.maximum(load.output - 1.0, 0.0) * tpot * longest
+    capacity = np.minimum(load.most / service, pools.prefill_limit / state.prompt_s)
+    rate = np.where(closed, np.minimum(slots / service, capacity), np.minimum(load.rate, capacity))
+    asked = np.where(np.isfinite(clients), clients, slots)
+    queued = np.where(closed, np.maximum(asked / rate - service, 0.0), 0.0)
+    return Steady(state, ttft + queued, tpot, wait + queued, rate, np.where(closed, slots, rate * service))
+
+
+def first_token(state: Steps, habits: Habits) -> tuple[Column, Column]:
+    """Mean TTFT in the steady state and the wait in it, seconds: half a running step, the prompts ahead (M/D/1), the passes of the prompt itself."""
+    busy = np.minimum(state.busy, LOADED)
+    ahead = habits.queue * busy / (2.0 * (1.0 - busy)) * state.prompt_latency
+    ahead = np.minimum(ahead, 0.5 * state.running * state.prompt_s)
+    wait = 0.5 * state.decode.time + ahead
+    return habits.request_s + habits.prefill_passes * state.prompt_latency + wait, wait
+
+
+def opening_burst(state: Steps, habits: Habits, clients: Column) -> Column:
+    """Seconds that the opening burst of a closed-loop benchmark adds to its mean TTFT: all clients send at once, so the mean one of them waits for half of
+    the others' prompts; spread over all requests of the run."""
+    return habits.burst * np.maximum(clients - 1.0, 0.0) * state.prompt_s

@@ -1,0 +1,224 @@
+"""The time of one forward pass of a serving engine, from its operators: what a pass costs for each token, sequence, expert and byte.
+
+`costs` turns a scenario into seconds per unit of work on one GPU, over all layers; `pass_time` adds them up for the work of a pass. Columns may
+carry a leading axis (decode, prefill), so that both passes are one call and pools of different size are the same code.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from roofline.columns import Batch
+from roofline.serving.coefficients import FAST, NETWORK, PCIE, ServingCoefficients
+from roofline.serving.formats import HALF, Formats
+
+Column = Any
+
+# Kernels of a layer with the usual fusions: norm, QKV, rotary and cache write, attention, output · norm, gate and up, activation, down.
+ATTENTION_KERNELS = 5.0
+MLP_KERNELS = 4.0
+INDEXER_KERNELS = 6.0
+UNFUSED_KERNELS = 6.0  # further launches of a layer whose element-wise chains are not fused
+UNFUSED_PASSES = 10.0  # and its further passes over the hidden state: read and write of each step
+HALF_BYTES = 2.0
+
+
+class Shape(NamedTuple):
+    """How one instance of the model is spread: columns, with a leading (decode, prefill) axis where pools differ."""
+
+    tp: Column  # GPUs that share a layer's attention
+    attention_ranks: Column  # attention data-parallel ranks, 1 without
+    expert_ranks: Column  # GPUs that share a layer's experts
+    ep: Column
+    pp: Column
+
+
+class Costs(NamedTuple):
+    """Seconds on one GPU, all layers of the model. `_token` etc. multiply with the work of a pass."""
+
+    linear_token: Column
+    linear_read: Column
+    expert_row: Column  # compute of one routed row
+    expert_read: Column  # weights of one touched expert, all layers
+    experts: Column  # experts that a rank holds
+    expert_miss: Column  # ln of the chance that a token misses a given expert
+    routed: Column  # rows of one token on one rank
+    spread: Column  # imbalance x sqrt(2 ln ep): standard deviations of the busiest rank
+    tile: Column
+    head_row: Column
+    head_read: Column
+    decode_memory: Column  # decode attention of one sequence
+    decode_compute: Column
+    decode_latency: Column
+    prompt_token: Column  # prefill attention of one token
+    element_token: Column
+    wire_token: Column
+    network: Column  # s of all collectives of a pass, whatever their size
+    launch: Column
+    small_rows: Column
+
+
+class PassTime(NamedTuple):
+    """Seconds of one forward pass and what they are made of; parts add up to `time`."""
+
+    time: Column
+    compute: Column
+    memory: Column
+    network: Column
+    latency: Column
+
+
+def costs(batch: Batch, f: Formats, c: ServingCoefficients, shape: Shape, context: Column, span: Column) -> Costs:
+    """Seconds per unit of work. `context`: tokens that a decode step attends to; `span`: mean tokens that a prompt token attends to."""
+    model, gpu, load, levers = batch.model, batch.gpu, batch.serving, batch.levers
+    assert load is not None
+    k = c.scalar
+    tp = shape.tp
+    stream = gpu.bandwidth * c.memory[gpu.code]
+    weights = stream * c.stream[load.weights]
+    attention_rate = f.attention_peak * c.compute[gpu.code, f.attention_type]
+    feed_rate = f.feed_peak * c.compute[gpu.code, f.feed_type]
+    half_rate = f.half_peak * c.compute[gpu.code, HALF]
+
+    attention = model.attention_params + model.recurrent_params
+    feed = model.mlp_params + model.shared_expert_params
+    # --- dense layers ---
+    linear_token = 2.0 * (attention / (tp * attention_rate) + feed / (tp * feed_rate))
+    linear_read = attention * f.attention_bytes / (tp * weights) + feed * f.feed_bytes / (tp * weights)
+    # --- experts ---
+    experts = np.maximum(model.experts, 1.0)
+    expert = model.expert_params / experts
+    cut = shape.expert_ranks / shape.ep  # tensor-parallel cut of one expert
+    expert_row = 2.0 * expert / (cut * feed_rate * k["moe_compute"])
+    expert_read = expert * f.feed_bytes / (cut * weights * k["moe_memory"])
+    share = np.minimum(model.top_k / experts, 0.999999)
+    # --- attention ---
+    full_width = model.qk_dim + model.v_dim
+    window_width = model.window_qk_dim + model.window_v_dim
+    kv_heads = np.maximum(model.kv_heads / tp, 1.0)
+    window_heads = np.maximum(model.window_kv_heads / tp, 1.0)
+    in_window = np.minimum(context, model.window)
+    sparse = np.where(model.indexer_top_k > 0, np.minimum(context, model.indexer_top_k), context)
+    full_unit = model.full_layers * full_width
+    window_unit = model.window_layers * window_width
+    latent = model.mla_kv_rank + model.mla_rope_dim
+    read = (
+        full_unit * kv_heads * context
+        + window_unit * window_heads * in_window
+        + model.mla_layers * latent * sparse
+        + model.indexer_layers * model.indexer_dim * context
+    ) * f.kv_bytes
+    state = model.recurrent_layers * model.recurrent_state_bytes * 2.0 / tp
+    scores = (
+        full_unit * model.heads * context
+        + window_unit * model.window_heads * in_window
+        + model.mla_layers * model.mla_heads * (latent + model.mla_kv_rank) * sparse
+        + model.indexer_layers * model.indexer_heads * model.indexer_dim * context
+    )
+    fa3 = np.where(levers.flash_attention_3 > 0, 1.0, 1.0 / c.fa3[gpu.code])
+    prompt = (
+        full_unit * model.heads * span
+        + window_unit * model.window_heads * np.minimum(span, model.window)
+        + model.mla_layers * model.mla_heads * (model.mla_nope_dim + model.mla_rope_dim + model.mla_v_dim)
+        * np.where(model.indexer_top_k > 0, np.minimum(span, model.indexer_top_k), span)
+        + model.indexer_layers * model.indexer_heads * model.indexer_dim * span
+        + model.recurrent_layers * model.recurrent_flops * 0.5
+    )
+    # Without FlashAttention the scores are written and read twice at 16 bit instead of staying on the chip.
+    flash = np.maximum(levers.flash_attention_2, levers.flash_attention_3) > 0
+    materialised = np.where(flash, 0.0, (model.full_layers * model.heads + model.window_layers * model.window_heads) * span * 8.0 / stream)
+    attention_layers = model.full_layers + model.window_layers
+    # --- element-wise chains and launches ---
+    fused = np.maximum(levers.fused_kernels, levers.torch_compile) > 0
+    passes = k["element_passes"] + np.where(f.feed_type == HALF, 0.0, k["quantised_passes"]) + np.where(fused, 0.0, UNFUSED_PASSES)
+    element_token = passes * model.layers * model.hidden * HALF_BYTES / stream
+    kernels = (
+        ATTENTION_KERNELS * attention_layers
+        + k["mla_kernels"] * model.mla_layers
+        + INDEXER_KERNELS * model.indexer_layers
+        + k["recurrent_kernels"] * model.recurrent_layers
+        + MLP_KERNELS * model.mlp_layers
+        + k["moe_kernels"] * model.moe_layers
+        + np.where(fused, 0.0, UNFUSED_KERNELS) * model.layers
+    )
+    kernel_s = c.engine["kernel_s"][load.engine] * c.launch[gpu.code]
+    kernel_s = np.where(levers.cuda_graphs > 0, kernel_s, np.maximum(kernel_s, k["eager_launch_s"]))
+    wire, link = _wire(batch, c, shape)
+    head = model.vocab * model.hidden / tp
+    return Costs(
+        linear_token=linear_token,
+        linear_read=linear_read,
+        expert_row=expert_row,
+        expert_read=expert_read,
+        experts=model.experts / shape.ep,
+        expert_miss=np.log1p(-share),
+        routed=model.top_k / shape.ep * (model.is_moe > 0),
+        spread=k["expert_imbalance"] * np.sqrt(2.0 * np.log(shape.ep)),
+        tile=k["moe_tile"],
+        head_row=2.0 * head / half_rate,
+        head_read=head * f.head_bytes / stream,
+        decode_memory=read / (stream * k["kv_memory"]) + state / (stream * k["state_memory"]),
+        decode_compute=2.0 * scores / (tp * f.half_peak * k["decode_attention"]),
+        decode_latency=k["kv_head_s"] * (attention_layers * kv_heads + model.mla_layers),
+        prompt_token=2.0 * prompt / (tp * f.half_peak * k["prefill_attention"] * fa3) + materialised / tp,
+        element_token=element_token,
+        wire_token=wire,
+        network=link,
+        launch=kernels * kernel_s + c.engine["step_s"][load.engine],
+        small_rows=k["small_gemm_rows"],
+    )
+
+
+def _wire(batch: Batch, c: ServingCoefficients, shape: Shape) -> tuple[Column, Column]:
+    """Seconds on the links: for each token of a pass, and for a pass whatever its size."""
+    model, gpu, layout = batch.model, batch.gpu, batch.layout
+    group = np.maximum(shape.tp, np.where(model.is_moe > 0, shape.expert_ranks, 1))
+    fast = (gpu.link_bandwidth > 0) & (group <= gpu.domain)
+    local = group <= layout.gpus_per_node
+    link = np.where(fast, FAST, np.where(local, PCIE, NETWORK))
+    bandwidth = np.where(fast, gpu.link_bandwidth, np.where(local, gpu.pcie_bandwidth, layout.internode_bandwidth)) * c.link_share[link]
+    latency = c.link_s[link] + c.rank_s[link] * (group - 1.0)
+    row = model.hidden * HALF_BYTES / bandwidth
+    tp = shape.tp
+    # Two all-reduces a layer; with attention data parallelism none but dispatch (8 bit) and combine (16 bit) of each routed row.
+    spread = shape.attention_ranks > 1
+    reduces = np.where(spread, np.where(tp > 1, model.layers, 0.0), np.where(tp > 1, 2.0 * model.layers, 0.0))
+    reduce_row = 2.0 * (tp - 1.0) / tp * row
+    ep = np.maximum(shape.ep, 1.0)
+    reached = np.minimum(model.top_k, ep)
+    exchanges = np.where(spread & (shape.expert_ranks > 1), model.moe_layers, 0.0)
+    exchange_row = 1.5 * reached * (ep - 1.0) / ep * row
+    token = reduces * reduce_row + exchanges * exchange_row
+    stages = (shape.pp - 1.0) * (row + latency)
+    return token, (reduces + 2.0 * exchanges) * latency + stages
+
+
+def _join(compute: Column, memory: Column) -> Column:
+    return np.sqrt(compute * compute + memory * memory)
+
+
+def pass_time(k: Costs, *, tokens: Column, expert_tokens: Column, rows: Column, sequences: Column, prompt_tokens: Column) -> PassTime:
+    """Seconds of a pass over `tokens` tokens of one attention rank (`expert_tokens` of all ranks together), of which `prompt_tokens` are new
+    prompt tokens and `sequences` decode; logits are computed for `rows`."""
+    small = tokens / (tokens + k.small_rows)
+    linear_c, linear_m = k.linear_token * tokens / small, k.linear_read
+    drawn = -k.experts * np.expm1(expert_tokens * k.expert_miss)
+    touched = np.minimum(drawn + k.spread * np.sqrt(drawn), k.experts)
+    routed = expert_tokens * k.routed
+    routed = routed + k.spread * np.sqrt(routed)
+    expert_c, expert_m = k.expert_row * (routed + k.tile * touched), k.expert_read * touched
+    head_c, head_m = k.head_row * rows, k.head_read
+    decode_c, decode_m = k.decode_compute * sequences, k.decode_memory * sequences
+    linear, expert, head, decode = _join(linear_c, linear_m), _join(expert_c, expert_m), _join(head_c, head_m), _join(decode_c, decode_m)
+    prompt, element = k.prompt_token * prompt_tokens, k.element_token * tokens
+    network = k.wire_token * tokens + k.network
+    latency = k.launch + k.decode_latency * sequences
+    compute = (
+        np.where(linear_c > linear_m, linear, 0.0)
+        + np.where(expert_c > expert_m, expert, 0.0)
+        + np.where(head_c > head_m, head, 0.0)
+        + np.where(decode_c > decode_m, decode, 0.0)
+        + prompt
+    )
+    busy = linear + expert + head + decode + prompt + element
+    return PassTime(busy + network + latency, compute, busy - compute, network, latency)

@@ -1,0 +1,404 @@
+"""Reading a table of published serving measurements (the columns of data/measurements/inference.csv) into scenarios and measured figures."""
+
+import csv
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from roofline import architecture
+from roofline.architecture import Architecture
+from roofline.hardware import Gpu, presets
+from roofline.units import GIB
+from roofline.validation.residuals import source_name
+from roofline.validation.serving_formats import Formats, formats_of
+from roofline.versions import release_year
+
+Row = Mapping[str, str]
+
+# Sources of InferenceX data draw lengths evenly from 0.8 to 1.0 of the nominal ones.
+DRAWN_LENGTHS = ("aic-", "ixdb-", "ix_")
+DRAWN_MEAN = 0.9
+BENCHMARK_CONCURRENCY = 64.0  # up to here TTFT at fixed concurrency is compared: beyond it is queueing
+EVERYTHING_QUEUED = math.inf
+MLPERF_LENGTHS = {  # public mean prompt and answer lengths of the data sets, tokens
+    "cnn-dailymail": (870.0, 128.0),
+    "openorca+gsm8k+mbxp": (330.0, 145.0),
+    "openorca": (294.0, 294.0),
+    "reasoning mix": (1000.0, 1300.0),
+    "longbench": (9400.0, 650.0),
+}
+ENGINE_WORDS = (  # first match decides
+    ("tensorrt", "tensorrt_llm"),
+    ("trt", "tensorrt_llm"),
+    ("sglang", "sglang"),
+    ("llama.cpp", "llama_cpp"),
+    ("ollama", "llama_cpp"),
+    ("gpt-fast", "static_batching"),
+    ("torchao", "static_batching"),
+    ("deepspeed", "static_batching"),
+    ("hf", "static_batching"),
+    ("transformers", "static_batching"),
+    ("exllama", "llama_cpp"),
+    ("mlc", "llama_cpp"),
+    ("autoawq", "static_batching"),
+    ("lmdeploy", "tensorrt_llm"),
+)
+POOLS = re.compile(r"DISAGG prefill (\S+)x tp(\d+) dp(\d+) moe_ep(\d+); decode (\S+)x tp(\d+) dp(\d+) moe_ep(\d+)")
+DEPTH = re.compile(r"@ ?d(\d+)|depth[ =:]+(\d+)")
+NEW_TOKENS = re.compile(r"\bpp ?(\d+)")
+GENERATED = re.compile(r"\btg ?(\d+)")
+FILE_SIZE = re.compile(r"GGUF (?:file|size) ([\d.]+) GiB")
+MODEL_BYTES = re.compile(r"model weights (\d+) bytes")
+CHUNK = re.compile(r"max_num_batched_tokens[ =](\d+)")
+SEQUENCES = re.compile(r"max_num_seqs[ =](\d+)")
+UTILIZATION = re.compile(r"gpu_mem_util[ =]([\d.]+)")
+SHARED_PREFIX = re.compile(r"shared system prompt (\d+)")
+MONTH = re.compile(r"(20\d\d)(?:-(\d\d))?")
+DATASET = re.compile(r"dataset: ([^;,]*)")
+BACKEND = re.compile(r"(vulkan_radv|vulkan_amdvlk|vulkan|rocwmma|hip|rocm|metal|cuda|sycl)", re.IGNORECASE)
+
+
+class UnderSpecified(ValueError):
+    """A row leaves out what a prediction needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A row that says too little, and what it does not say."""
+
+    row: Row
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One row as numbers; nan where a value is not stated."""
+
+    row: Row
+    source: str
+    architecture: Architecture
+    gpu: Gpu
+    gpus: float
+    engine: str
+    variant: str  # back end or harness, "" where there is one
+    year: float
+    formats: Formats
+    tp: float
+    pp: float
+    ep: float
+    dp: float
+    attention_dp: bool
+    input_tokens: float
+    output_tokens: float
+    concurrency: float
+    request_rate: float
+    prefix_hit: float
+    chunk: float
+    sequences: float
+    utilization: float
+    file_bytes: float
+    prefill_gpus: float
+    prefill_tp: float
+    decode_gpus: float
+    decode_tp: float
+    measured: Mapping[str, float]  # by quantity
+
+    @property
+    def id(self) -> str:
+        """The row's own id."""
+        return self.row.get("id", "")
+
+    @property
+    def model(self) -> str:
+        """Name for groups and folds."""
+        return self.row.get("model_id", "") or self.row.get("model_name", "")
+
+    @property
+    def kind(self) -> str:
+        """dense, moe, mla or hybrid."""
+        columns = self.architecture.columns()
+        return "hybrid" if columns.is_hybrid else "mla" if columns.is_mla else "moe" if columns.is_moe else "dense"
+
+
+def read_rows(path: str | Path) -> list[dict[str, str]]:
+    """The rows of a table; blank where a column is missing."""
+    with Path(path).open(encoding="utf-8", newline="") as lines:
+        return [{key: value or "" for key, value in row.items() if key} for row in csv.DictReader(lines)]
+
+
+def shipped_rows() -> list[dict[str, str]]:
+    """The measured points that ship with the engine."""
+    return read_rows(Path(str(resources.files("roofline").joinpath("data/measurements/inference.csv"))))
+
+
+def runs(rows: Sequence[Row]) -> tuple[list[Run], list[Skip]]:
+    """The rows that a prediction can be made for, and the others with the reason."""
+    good, skipped = [], []
+    for row in rows:
+        try:
+            good.append(read_run(row))
+        except UnderSpecified as reason:
+            skipped.append(Skip(row, str(reason)))
+    return good, skipped
+
+
+def number(row: Row, name: str) -> float:
+    """A column as a number; nan where it is blank or text."""
+    try:
+        return float(row.get(name) or math.nan)
+    except ValueError:
+        return math.nan
+
+
+def _or(value: float, fallback: float) -> float:
+    return fallback if math.isnan(value) else value
+
+
+def _found(pattern: re.Pattern[str], text: str) -> float:
+    match = pattern.search(text)
+    return float(next(group for group in match.groups() if group)) if match else math.nan
+
+
+def read_run(row: Row) -> Run:
+    """One row. Raises UnderSpecified with the reason of data/README where it leaves out what is needed."""
+    notes, engine = row.get("notes", ""), engine_of(row.get("engine", ""))
+    gpu = _gpu(row)
+    model = model_of(row)
+    formats = formats_of(row, gpu, engine)
+    gpus = number(row, "n_gpus")
+    if math.isnan(gpus):
+        raise UnderSpecified("number of GPUs not stated")
+    run = Run(
+        row=row,
+        source=source_name(row.get("source", "")),
+        architecture=model,
+        gpu=gpu,
+        gpus=gpus,
+        engine=engine,
+        variant=_variant(row, engine),
+        year=software_year(row, engine),
+        formats=formats,
+        tp=1.0,
+        pp=1.0,
+        ep=1.0,
+        dp=1.0,
+        attention_dp=False,
+        input_tokens=math.nan,
+        output_tokens=math.nan,
+        concurrency=math.nan,
+        request_rate=math.nan,
+        prefix_hit=0.0,
+        chunk=_or(_found(CHUNK, notes), 8192.0),
+        sequences=_found(SEQUENCES, notes),
+        utilization=_or(_found(UTILIZATION, notes), 0.9),
+        file_bytes=_file_bytes(notes),
+        prefill_gpus=0.0,
+        prefill_tp=0.0,
+        decode_gpus=0.0,
+        decode_tp=0.0,
+        measured={},
+    )
+    run = _with_load(_with_layout(run))
+    measured = _measured(run)
+    if not measured:
+        raise UnderSpecified("no figure that is compared")
+    return replace(run, measured=measured)
+
+
+def engine_of(label: str) -> str:
+    """The engine of a label, as a word of codes.ENGINES; vLLM where nothing tells.
+
+    >>> engine_of("TensorRT-LLM (PyTorch backend)"), engine_of("llama.cpp-hip"), engine_of("vLLM (ROCm)")
+    ('tensorrt_llm', 'llama_cpp', 'vllm')
+    """
+    lowered = label.lower()
+    return next((name for word, name in ENGINE_WORDS if word in lowered), "vllm")
+
+
+def _variant(row: Row, engine: str) -> str:
+    if engine == "llama_cpp":
+        found = BACKEND.search(row.get("engine", ""))
+        return found[1].lower() if found else ""
+    if "gap-analysis" in row.get("notes", ""):
+        return "sweep"
+    if "MLPerf" in row.get("notes", ""):
+        return "mlperf"
+    return "static" if "static batch" in row.get("notes", "") else ""
+
+
+def software_year(row: Row, engine: str) -> float:
+    """Software date in years: of the version, else of the source; nan where neither is stated."""
+    version = release_year(engine, row.get("engine_version", ""))
+    published = MONTH.match(row.get("source_date", ""))
+    date = float(published[1]) + (float(published[2] or 6) - 0.5) / 12 if published else math.nan
+    return date if math.isnan(version) else version
+
+
+def _gpu(row: Row) -> Gpu:
+    known = presets()
+    slug = row.get("gpu_slug", "")
+    if slug in known:
+        return known[slug]
+    if alias := _aliases("gpu_aliases.csv", "gpu", "slug").get(row.get("gpu", "").strip().lower()):
+        if alias in known:
+            return known[alias]
+    raise UnderSpecified("GPU not in the catalogue" if row.get("gpu") or slug else "GPU not stated")
+
+
+@cache
+def _aliases(file: str, label: str, target: str) -> dict[str, str]:
+    with resources.files("roofline").joinpath(f"data/{file}").open(encoding="utf-8", newline="") as lines:
+        return {row[label].strip().lower(): row[target] for row in csv.DictReader(lines) if row[target]}
+
+
+def model_of(row: Row) -> Architecture:
+    """The architecture of a row: its configuration, else the catalogue model, else the label's alias."""
+    if row.get("config_json"):
+        return _parsed(row["config_json"])
+    known = architecture.presets()
+    model_id, label = row.get("model_id", ""), row.get("model_name", "")
+    alias = _aliases("model_aliases.csv", "model_name", "canonical_id").get(label.strip().lower(), "")
+    for name in (model_id, alias, label):
+        if name in known:
+            return known[name]
+    raise UnderSpecified("size or architecture of the model not stated")
+
+
+@cache
+def _parsed(config: str) -> Architecture:
+    try:
+        return architecture.parse(json.loads(config))
+    except (json.JSONDecodeError, architecture.UnsupportedArchitecture) as fault:
+        raise UnderSpecified(f"configuration not readable: {fault}") from fault
+
+
+def _file_bytes(notes: str) -> float:
+    gib = _found(FILE_SIZE, notes)
+    return gib * GIB if not math.isnan(gib) else _found(MODEL_BYTES, notes)
+
+
+def _with_layout(run: Run) -> Run:
+    row, notes = run.row, run.row.get("notes", "")
+    pools = POOLS.search(notes)
+    if pools or "disaggregated" in row.get("scenario", ""):
+        if not pools or "?" in pools[1] + pools[5]:
+            raise UnderSpecified("number of GPUs of the prefill and decode pools not stated")
+        count_p, tp_p, dp_p, _, count_d, tp_d, dp_d, ep_d = (float(text) for text in pools.groups())
+        each_p, each_d = tp_p * dp_p, tp_d * dp_d
+        return replace(
+            run,
+            gpus=count_p * each_p + count_d * each_d,
+            tp=tp_d,
+            dp=dp_d,
+            ep=ep_d,
+            attention_dp=dp_d > 1,
+            prefill_gpus=count_p * each_p,
+            prefill_tp=each_p,
+            decode_gpus=count_d * each_d,
+            decode_tp=each_d,
+        )
+    if run.engine == "llama_cpp":  # layers are split over the GPUs
+        return replace(run, pp=run.gpus)
+    tp, pp, ep, dp = (number(row, name) for name in ("tp", "pp", "ep", "dp"))
+    pp = _or(pp, 1.0)
+    if math.isnan(tp):
+        tp = _smallest_tp(run, pp)
+    dp = max(run.gpus / (tp * pp), 1.0)
+    moe = run.architecture.columns().experts > 0
+    ep = _or(ep, tp if "also uses EP" in notes and moe else 1.0)
+    spread = moe and dp > 1 and ep >= dp
+    if "layout DEP" in notes or ("also uses EP" in notes and moe and tp > 1 and run.architecture.columns().is_mla):
+        spread, dp, tp = True, tp * dp, 1.0
+        ep = dp
+    return replace(run, tp=tp, pp=pp, ep=min(ep, tp * dp), dp=dp, attention_dp=bool(spread and dp > 1))
+
+
+def _smallest_tp(run: Run, pp: float) -> float:
+    """Where no layout is stated: replicas as small as hold the weights with some room for the cache."""
+    bytes_each = run.architecture.total_params * run.formats.weight_bytes
+    tp = 1.0
+    while tp * 2 <= run.gpus and bytes_each > 0.7 * run.gpu.memory_bytes * tp * pp:
+        tp *= 2
+    return tp
+
+
+def _with_load(run: Run) -> Run:
+    row, notes, scenario = run.row, run.row.get("notes", ""), run.row.get("scenario", "")
+    isl, osl = number(row, "isl"), number(row, "osl")
+    drawn = run.id.startswith(DRAWN_LENGTHS) or "random_range_ratio 0.8" in notes
+    scale = DRAWN_MEAN if drawn else 1.0
+    concurrency, rate = number(row, "concurrency_or_batch"), number(row, "request_rate")
+    depth = _or(_found(DEPTH, notes), 0.0)
+    if scenario == "batch-1 decode":
+        if math.isnan(osl):
+            osl = _or(_found(GENERATED, notes), 128.0)
+        return replace(run, input_tokens=max(_or(isl, 0.0), depth, 1.0), output_tokens=max(osl, 1.0), concurrency=1.0)
+    if scenario == "prefill":
+        new = _or(_found(NEW_TOKENS, notes), _or(isl, math.nan))
+        if math.isnan(new):
+            raise UnderSpecified("sequence length not stated")
+        total = new + depth
+        return replace(run, input_tokens=total, output_tokens=1.0, concurrency=_or(concurrency, 1.0), prefix_hit=depth / total)
+    if math.isnan(isl) or math.isnan(osl) or isl <= 0 or osl <= 0:
+        isl, osl = _data_set_lengths(row, isl, osl)
+    run = replace(run, input_tokens=isl * scale, output_tokens=osl * scale)
+    if scenario == "offline max throughput":
+        # All requests are queued at once; a number beside it is how many, as far as they can run together.
+        return replace(run, concurrency=concurrency if concurrency > 1 else EVERYTHING_QUEUED)
+    if "request rate" in scenario or "server" in scenario:
+        if not math.isfinite(rate):
+            raise UnderSpecified("request rate not stated")
+        prefix = _found(SHARED_PREFIX, notes)
+        hit = prefix / isl if "prefix caching ON" in notes and not math.isnan(prefix) else 0.0
+        return replace(run, request_rate=rate, prefix_hit=hit)
+    if math.isnan(concurrency):
+        raise UnderSpecified("concurrency not stated")
+    return replace(run, concurrency=concurrency)
+
+
+def _data_set_lengths(row: Row, isl: float, osl: float) -> tuple[float, float]:
+    """Public mean lengths of a benchmark's data set where the row gives none."""
+    found = DATASET.search(row.get("notes", ""))
+    name = found[1].lower() if found else ""
+    for word, (prompt, answer) in MLPERF_LENGTHS.items():
+        if name.startswith(word):
+            return _or(isl, prompt), _or(osl, answer)
+    raise UnderSpecified("sequence length not stated")
+
+
+def _measured(run: Run) -> dict[str, float]:
+    """The figures of a row that are compared, by quantity, SI units."""
+    row, notes, scenario = run.row, run.row.get("notes", ""), run.row.get("scenario", "")
+    ttft, tpot, e2e = number(row, "ttft_ms") / 1e3, number(row, "tpot_ms") / 1e3, number(row, "e2e_latency_s")
+    output, total = number(row, "output_tokens_per_s_total"), number(row, "total_tokens_per_s_total")
+    each = number(row, "tokens_per_s_per_gpu")
+    if math.isnan(output) and "perGPU-col=OUTPUT" in notes:
+        output = each * run.gpus
+    if scenario == "prefill":
+        found = {"prefill_tokens_per_s": total if not math.isnan(total) else run.input_tokens * (1 - run.prefix_hit) / ttft}
+    elif scenario == "batch-1 decode":
+        found = {"batch1_tokens_per_s": output if not math.isnan(output) else run.output_tokens / e2e}
+    elif scenario == "offline max throughput":
+        found = {"offline_mlperf_tokens_per_s" if "MLPerf" in notes else "offline_tokens_per_s": output}
+    elif "server" in scenario:
+        found = {"server_tpot": tpot, "server_ttft": ttft}
+    elif "request rate" in scenario:
+        found = {"tpot_open_loop": tpot, "ttft_open_loop": ttft}
+    else:
+        found = _closed_loop(run, ttft, tpot, e2e, output)
+    return {name: value for name, value in found.items() if value > 0 and math.isfinite(value)}
+
+
+def _closed_loop(run: Run, ttft: float, tpot: float, e2e: float, output: float) -> dict[str, float]:
+    n, osl = run.concurrency, run.output_tokens
+    for derived in (n * osl / (ttft + tpot * osl), n * osl / e2e):
+        output = derived if math.isnan(output) else output
+    found = {"tpot": tpot, "output_tokens_per_s": output}
+    if n <= BENCHMARK_CONCURRENCY:
+        found["ttft"] = ttft
+    return found
