@@ -1,6 +1,5 @@
 """Loads the shipped language models and their other names."""
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ import roofline
 from faces.names import plain
 from faces.shipped import csv_rows, shipped_rows_update
 from llms.models import LanguageModel, ModelAlias
-from llms.services import model_size
+from llms.services import config_read, model_size
 
 SHIPPED = Path(roofline.__file__).parent / "data"
 TABLE = SHIPPED / "models" / "truth.csv"
@@ -28,7 +27,7 @@ TUNING = re.compile(r"(-instruct|-it|-chat|-base|-hf|-v0\.\d|-bf16|-\d{4})+$", r
 
 
 def _model(row: dict[str, str]) -> LanguageModel:
-    config = json.loads((SHIPPED / "models" / row["file"]).read_text(encoding="utf-8"))
+    config = config_read((SHIPPED / "models" / row["file"]).read_text(encoding="utf-8"))
     model = LanguageModel(name=row["id"], config=config, source=row["source"], source_kind=row["source_kind"])
     model_size(model)
     return model
@@ -80,5 +79,6 @@ def seed() -> str:
     """Load or refresh the shipped models; returns a line about them."""
     shipped = [_model(row) for row in csv_rows(TABLE)]
     shipped_rows_update(LanguageModel, "name", shipped, COLUMNS)
+    _seed_aliases()
     refused = sum(1 for model in shipped if model.refusal)
     return f"{len(shipped)} models, {refused} of them not language models that can be sized"
