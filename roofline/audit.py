@@ -182,7 +182,8 @@ def _beyond(record: Record, share: float) -> Finding:
         "mfu",
         record.best_mfu,
         "share",
-        f"{share:.1%} is above the best of {record.runs:,} published runs of {record.label}: {record.best_mfu:.1%} (median {record.median_mfu:.1%}; {record.source}).",
+        f"{share:.1%} is above the best of {record.runs:,} published runs of {record.label}: "
+        f"{record.best_mfu:.1%} (median {record.median_mfu:.1%}; {record.source}).",
     )
 
 
@@ -225,11 +226,13 @@ def _decode_floor(subject: Subject, claim: Figures, before: Figures) -> Iterator
         "weights_read_s",
         shared,
         "s",
-        f"{subject.weight_bytes / GIGA:,.4g} GB of weights take {one * 1e3:.1f} ms on one GPU, {shared * 1e3:.1f} ms on {subject.gpus} with tensor parallelism.",
+        f"{subject.weight_bytes / GIGA:,.4g} GB of weights take {one * 1e3:.1f} ms on one GPU, "
+        f"{shared * 1e3:.1f} ms on {subject.gpus} with tensor parallelism.",
     )
     for figures, word in _states(claim, before):
         if tpot := figures.get("tpot_s"):
-            sentence = f"{tpot * 1e3:.0f} ms per token ({word}) is {tpot / one:.0f} to {tpot / shared:.0f} times the memory floor."
+            times = f"{tpot / one:.0f} to {tpot / shared:.0f} times"
+            sentence = f"{tpot * 1e3:.0f} ms per token ({word}) is {times} the memory floor."
             yield Finding("implied", f"times_floor_{word}", tpot / one, "ratio", sentence)
             if tpot < shared * MOST_SERVING_BANDWIDTH:
                 yield Finding(
@@ -252,7 +255,8 @@ def _hourly_price(subject: Subject, claim: Figures, before: Figures) -> Iterator
             f"usd_per_hour_{word}",
             hourly,
             "$/h",
-            f"${price:g} per million x {rate:,.4g} tokens/s = ${hourly:.2f} per hour, ${each:.2f} per GPU-hour ({word}).",
+            f"${price:g} per million x {rate:,.4g} tokens/s = ${hourly:.2f} per hour, "
+            f"${each:.2f} per GPU-hour ({word}).",
         )
         if each < low:
             yield Finding(
@@ -289,7 +293,9 @@ def _saving(subject: Subject, claim: Figures, before: Figures) -> Iterator[Findi
         return
     each = claim["usd_saved"] / hours
     low, high = subject.market_usd_per_gpu_hour
-    sentence = f"{subject.gpus} GPUs x {before['time_days'] - claim['time_days']:g} days x 24 h = {hours:,.0f} GPU-hours saved: ${each:.2f} per GPU-hour."
+    days = before["time_days"] - claim["time_days"]
+    saved = f"{subject.gpus} GPUs x {days:g} days x 24 h = {hours:,.0f} GPU-hours saved"
+    sentence = f"{saved}: ${each:.2f} per GPU-hour."
     yield Finding("implied", "usd_per_gpu_hour", each, "$/GPU/h", sentence)
     if not low <= each <= high:
         yield Finding(
@@ -312,6 +318,7 @@ def _waste(subject: Subject, claim: Figures, before: Figures) -> Iterator[Findin
         return
     hours = wasted_gpu_hours(before["mfu"], claim["mfu"], subject.gpus)
     each = claim["usd_wasted_per_year"] / hours
-    sentence = f"({claim['mfu']:.2f} - {before['mfu']:.2f}) / {claim['mfu']:.2f} x {subject.gpus} GPUs x 8,760 h = {hours:,.0f} GPU-hours: ${each:.2f} per GPU-hour."
+    share = f"({claim['mfu']:.2f} - {before['mfu']:.2f}) / {claim['mfu']:.2f}"
+    sentence = f"{share} x {subject.gpus} GPUs x 8,760 h = {hours:,.0f} GPU-hours: ${each:.2f} per GPU-hour."
     yield Finding("implied", "gpu_hours_wasted", hours, "GPU-h", sentence)
     yield Finding("implied", "usd_per_gpu_hour", each, "$/GPU/h", f"${each:.2f} per GPU-hour.")

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from roofline import codes
+from roofline import codes, hardware
 from roofline.columns import Batch, Gpu, Layout, Levers, Model, Serving, Training
 from roofline.fields import OPTIMIZATIONS
-from roofline.hardware import gpu_columns
 from roofline.layouts import Candidate
 from roofline.question import Question
 from roofline.scenario import Scenario
@@ -30,8 +29,8 @@ def batch_of(questions: Sequence[Question], owners: NDArray[np.intp], candidates
         setup.micro_batch, setup.global_batch, setup.recompute = _training_choices(candidates)
     serving = None if training else Serving.stack([_serving(question) for question in questions]).take(owners)
     return Batch(
-        model=_distinct_models(questions).take(owners),
-        gpu=_distinct_gpus(questions).take(owners),
+        model=_models(questions, owners),
+        gpu=_gpus(questions, owners),
         layout=_layout(questions, owners, candidates),
         levers=levers,
         training=setup,
@@ -39,12 +38,23 @@ def batch_of(questions: Sequence[Question], owners: NDArray[np.intp], candidates
     )
 
 
-def _distinct_models(questions: Sequence[Question]) -> Model:
-    return Model.stack([question.model for question in questions])
+def _models(questions: Sequence[Question], owners: NDArray[np.intp]) -> Model:
+    distinct = {id(question.architecture): question.model for question in questions}
+    place = {key: position for position, key in enumerate(distinct)}
+    rows = np.array([place[id(question.architecture)] for question in questions])
+    return Model.stack(list(distinct.values())).take(rows[owners])
 
 
-def _distinct_gpus(questions: Sequence[Question]) -> Gpu:
-    return gpu_columns([question.gpu for question in questions])
+def distinct_gpus(questions: Sequence[Question]) -> tuple[hardware.Gpu, ...]:
+    """The GPUs of `questions`, each once: `Gpu.code` of a batch of theirs is the position here."""
+    return tuple(dict.fromkeys(question.gpu for question in questions))
+
+
+def _gpus(questions: Sequence[Question], owners: NDArray[np.intp]) -> Gpu:
+    distinct = distinct_gpus(questions)
+    place = {gpu: position for position, gpu in enumerate(distinct)}
+    rows = np.array([place[question.gpu] for question in questions])
+    return hardware.gpu_columns(distinct).take(rows[owners])
 
 
 def _layout(questions: Sequence[Question], owners: NDArray[np.intp], candidates: Sequence[Candidate]) -> Layout:

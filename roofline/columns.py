@@ -1,8 +1,9 @@
 """The engine's structure of arrays: what a scenario is once its words have become numbers.
 
-Every class here is a record of columns. A column is a numpy array (or a plain number) and all columns of a batch broadcast against each
-other: one scenario has columns of shape (), a million have shape (1e6,). There is one code path for both. Everything is SI:
-bytes, FLOP/s, seconds, bytes/s per direction. Categories are integer codes into the tuples of `roofline.codes`.
+Every class here is a record of columns. A column is a numpy array (or a plain number) and all columns of a batch
+broadcast against each other: one scenario has columns of shape (), a million have shape (1e6,). There is one code
+path for both. Everything is SI: bytes, FLOP/s, seconds, bytes/s per direction. Categories are integer codes into the
+tuples of `roofline.codes`.
 """
 
 from collections.abc import Sequence
@@ -37,9 +38,9 @@ class Columns:
 class Model(Columns):
     """A language model as the speed and memory formulas need it. Dimensions of layers that a model lacks are 0.
 
-    Layers fall into slots, each counted once a layer: attention is full, windowed, MLA or recurrent (Mamba, gated delta, RWKV …); the
-    feed-forward is dense or MoE. A slot whose layers differ in width holds their mean, so that sums over the slot
-    stay exact.
+    Layers fall into slots, each counted once a layer: attention is full, windowed, MLA or recurrent (Mamba, gated
+    delta, RWKV …); the feed-forward is dense or MoE. A slot whose layers differ in width holds their mean, so that
+    sums over the slot stay exact.
     """
 
     hidden: Column

@@ -75,8 +75,8 @@ def ownership_per_hour(
 ) -> Column:
     """Dollars per GPU and hour of bought hardware.
 
-    capex · (1/years + interest/2 + maintenance) / 8760 + power · PUE · $/kWh + the rest; power is the idle draw plus the used share of
-    the difference to the busy one.
+    capex · (1/years + interest/2 + maintenance) / 8760 + power · PUE · $/kWh + the rest; power is the idle draw plus
+    the used share of the difference to the busy one.
     """
     capital = purchase_usd * (1.0 / years + interest / 2.0 + maintenance) / HOURS_PER_YEAR
     power = watts_idle + (watts_busy - watts_idle) * utilization

@@ -106,6 +106,9 @@ def _pipeline_sizes(scenario: Scenario, model: Model, rest: int, limit: int) -> 
 
 
 def _serving(scenario: Scenario, model: Model, node: Node, count: int) -> Iterator[Candidate]:
+    if scenario.get("inference.disaggregated.decode.gpus"):
+        yield _disaggregated(scenario, count)
+        return
     cp = scenario.get("parallelism.cp", 1)
     for tp in _tensor_sizes(scenario, model, node, count):
         if count % (tp * cp):
@@ -120,6 +123,13 @@ def _serving(scenario: Scenario, model: Model, node: Node, count: int) -> Iterat
                     tp if ep == 1 else max(1, tp * (dp if attention_dp else 1) // ep)
                 )
                 yield Candidate(count, tp, pp, cp, ep, dp, expert_tp, 0, 1, False, attention_dp)
+
+
+def _disaggregated(scenario: Scenario, count: int) -> Candidate:
+    """The decode pool's layout stands for the whole; the pools' own sizes are in the scenario."""
+    tp = scenario.get("inference.disaggregated.decode.tp")
+    decoders = scenario.get("inference.disaggregated.decode.gpus") // tp
+    return Candidate(count, tp, 1, 1, 1, decoders, tp, 0, 1, False, bool(scenario.get("parallelism.attention_dp")))
 
 
 def _expert_sizes(scenario: Scenario, model: Model, rank: int, dp: int) -> Iterator[tuple[bool, int]]:

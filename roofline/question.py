@@ -1,7 +1,8 @@
 """A question to the engine: a checked scenario with its model, its hardware and its price, completed with what
 depends on them."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from roofline import codes, rules
@@ -59,6 +60,28 @@ class Question:
         self.warnings.append({"code": code, "field": path, "message": message})
 
 
+LAYOUT = tuple(f"parallelism.{name}" for name in ("tp", "pp", "cp", "ep", "dp", "expert_tp", "zero_stage"))
+
+
+def changed(question: Question, change: Mapping[str, Any], *, gpu: Gpu | None = None, relaid: bool = False) -> Question:
+    """The question with other values at some paths; with `relaid` the planner chooses the layout anew. Raises
+    ScenarioError.
+
+    What had been chosen is chosen again, but for the number of GPUs.
+    """
+    values, origins = dict(question.scenario.values), dict(question.scenario.origins)
+    chosen = [path for path, origin in origins.items() if origin == "chosen" and path != "gpu_count"]
+    hardware = ("gpus_per_node", "internode_gbps_per_gpu") if gpu else ()
+    follows = ("inference.activations",) if "inference.weights" in change or gpu else ()
+    given = [path for path in (*hardware, *follows) if origins.get(path) != "given"]
+    for path in (*(LAYOUT if relaid else ()), *chosen, *given):
+        values.pop(path, None)
+        origins.pop(path, None)
+    values |= change
+    origins |= dict.fromkeys(change, "given")
+    return replace(question, scenario=Scenario(values, origins), gpu=gpu or question.gpu, warnings=[])
+
+
 def complete(question: Question) -> Node:
     """Fill what follows from model and hardware, and refuse what contradicts them (ScenarioError).
 
@@ -111,9 +134,19 @@ def _complete_serving(question: Question) -> None:
             f"{gpu.name} has no fp8 arithmetic: the KV cache is stored in fp8 and read as bf16.",
         )
     _complete_lengths(question)
-    pools = [scenario.get(f"inference.disaggregated.{pool}.gpus") for pool in ("prefill", "decode")]
-    if all(pools):
-        _default(scenario, "gpu_count", sum(pools))
+    _complete_pools(question)
+
+
+def _complete_pools(question: Question) -> None:
+    """GPUs in all and tensor-parallel sizes of disaggregated pools: by default the widest that a machine allows."""
+    scenario, most = question.scenario, question.gpu.gpus_per_node
+    pools = {pool: scenario.get(f"inference.disaggregated.{pool}.gpus") for pool in ("prefill", "decode")}
+    if None in pools.values():
+        return
+    _default(scenario, "gpu_count", sum(pools.values()))
+    for pool, gpus in pools.items():
+        sizes = [tp for tp in range(1, min(gpus, most) + 1) if gpus % tp == 0 and rules.tp_divides(tp, question.model)]
+        _default(scenario, f"inference.disaggregated.{pool}.tp", max(sizes, default=1))
 
 
 def _complete_lengths(question: Question) -> None:

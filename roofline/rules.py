@@ -139,7 +139,8 @@ def check_layout(values: Mapping[str, Any], model: Model, faults: Faults) -> Non
             _note(
                 faults,
                 path,
-                f"Must divide the attention heads ({_heads(model)}) and divide or be a multiple of the KV heads ({int(model.kv_heads)}).",
+                f"Must divide the attention heads ({_heads(model)}) and divide or be a multiple of the KV heads "
+                f"({int(model.kv_heads)}).",
             )
     pp, layers = values.get("parallelism.pp"), int(model.layers)
     if pp and pp > layers:

@@ -1,0 +1,141 @@
+"""A scenario in, a prediction out: names become catalogue rows, rows engine values, and the answer carries the
+versions it was made with."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils import timezone
+
+from costs.selectors import OfferBook, offer_book
+from gpus.selectors import GpuBook, gpu_book
+from llms.selectors import ModelBook, model_book
+from predictions import prices, versions
+from predictions.selectors import calibration_active
+from roofline import architecture, hardware
+from roofline.architecture import Architecture, UnsupportedArchitecture
+from roofline.calibration import Calibration
+from roofline.errors import ScenarioError
+from roofline.predict import predict as engine_predict
+from roofline.question import Question
+from roofline.scenario import Scenario, parse
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Gatherer:
+    """Turns scenarios into questions against one moment's catalogue; keeps what it has read for the next scenario."""
+
+    user: Any = None
+    gpus: GpuBook = field(init=False)
+    models: ModelBook = field(init=False)
+    offers: OfferBook = field(init=False)
+    sizes: dict[tuple[float, float | None], Architecture] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.gpus = gpu_book(self.user)
+        self.models = model_book(self.user)
+        self.offers = offer_book(self.user)
+
+    def question(self, raw: object) -> Question:
+        """The question that the JSON `raw` asks. Raises ScenarioError."""
+        scenario = parse(raw)
+        faults: dict[str, list[str]] = {}
+        model = self._attempt(faults, "model", self._architecture, scenario)
+        gpu = self._attempt(faults, "gpu", self._gpu, scenario)
+        if faults or model is None or gpu is None:
+            raise ScenarioError(faults)
+        question = Question(scenario, model, gpu)
+        question.price = prices.price_of(scenario, gpu, self.offers, today=timezone.now().date())
+        return question
+
+    @staticmethod
+    def _attempt(faults: dict[str, list[str]], path: str, get: Any, scenario: Scenario) -> Any:
+        try:
+            return get(scenario)
+        except ScenarioError as error:
+            faults.update({path if key in ("", "name") else key: value for key, value in error.fields.items()})
+        return None
+
+    def _architecture(self, scenario: Scenario) -> Architecture:
+        config = scenario.get("model_config")
+        if config is not None:
+            try:
+                return architecture.parse(config, name=str(config.get("_name_or_path") or "model_config"))
+            except UnsupportedArchitecture as error:
+                raise ScenarioError({"model_config": [str(error)]}) from error
+        total = scenario.get("model_size.params_b")
+        if total is not None:
+            size = (total, scenario.get("model_size.active_params_b"))
+            if size not in self.sizes:
+                self.sizes[size] = architecture.typical(*size)
+            return self.sizes[size]
+        return self.models.resolve(scenario.get("model"))
+
+    def _gpu(self, scenario: Scenario) -> hardware.Gpu:
+        spec = scenario.get("gpu_spec")
+        if spec is None:
+            return self._catalogue_gpu(scenario.get("gpu"))
+        try:
+            return hardware.Gpu.from_spec(spec, slug="own")
+        except hardware.HardwareError as error:
+            raise ScenarioError({f"gpu_spec.{key}": value for key, value in error.fields.items()}) from error
+
+    def _catalogue_gpu(self, name: str) -> hardware.Gpu:
+        try:
+            return self.gpus.resolve(name)
+        except hardware.HardwareError as error:
+            raise ScenarioError({"gpu": [f"{name} cannot be predicted: {error}"]}) from error
+
+
+def error_json(error: ScenarioError) -> Json:
+    """The error object of CONTRACT's shape."""
+    path, sentences = next(iter(error.fields.items()), ("", ["Invalid scenario."]))
+    message = f"{path}: {sentences[0]}" if path else sentences[0]
+    return {"error": {"code": error.code, "message": message, "fields": error.fields}}
+
+
+def predict(scenario: object, *, user: Any = None, detail: bool = True) -> Json:
+    """The prediction of one scenario. Raises ScenarioError."""
+    return _answer([Gatherer(user).question(scenario)], user, detail=detail)[0]
+
+
+def predict_many(scenarios: Sequence[object], *, user: Any = None, detail: bool = True) -> list[Json]:
+    """Predictions in order; a scenario that cannot be answered gets an error object in its place."""
+    gatherer = Gatherer(user)
+    answers: list[Json] = [{} for _ in scenarios]
+    questions: list[Question] = []
+    places: list[int] = []
+    for place, raw in enumerate(scenarios):
+        try:
+            questions.append(gatherer.question(raw))
+            places.append(place)
+        except ScenarioError as error:
+            answers[place] = error_json(error)
+    for place, answer in zip(places, _answer(questions, user, detail=detail), strict=True):
+        answers[place] = answer
+    return answers
+
+
+def _answer(questions: Sequence[Question], user: Any, *, detail: bool) -> list[Json]:
+    calibration = calibration_active(user)
+    stamp = versions.stamp(calibration)
+    answers: list[Json] = []
+    for answer in engine_predict(questions, calibration=_engine_calibration(calibration), detail=detail):
+        answer["versions"] = stamp
+        answers.append(answer)
+    return answers
+
+
+def _engine_calibration(row: Any) -> Calibration | None:
+    return row.engine_value() if row else None
+
+
+def with_changes(scenario: Mapping[str, Any], change: Mapping[str, Any]) -> Json:
+    """`scenario` with the nested values of `change` laid over it."""
+    merged = dict(scenario)
+    for key, value in change.items():
+        below = merged.get(key)
+        merged[key] = with_changes(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+    return merged

@@ -1,0 +1,92 @@
+"""Memory, speed and cost of a batch: the engine on arrays, one call for one scenario or a million."""
+
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roofline import memory, serving, training
+from roofline.columns import Batch, Column
+from roofline.cost import Cost, busy_power, cost
+from roofline.hardware import Gpu
+
+Record = TypeVar("Record")
+# Chunk in which a large batch is computed: its intermediate arrays stay in the processor's cache.
+CHUNK = 16_384
+
+
+@dataclass(slots=True)
+class Business:
+    """What turns speed into money; arrays of the shape of the batch."""
+
+    usd_per_gpu_hour: Column  # nan where no price is known
+    productive: Column  # utilization times goodput
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """Everything computed for a batch. One of `training` and `serving` is set."""
+
+    memory: Any
+    speed: Any
+    cost: Cost
+    fits: Column
+
+
+def evaluate(batch: Batch, gpus: tuple[Gpu, ...], business: Business, *, slowdown: Column = 1.0) -> Evaluation:
+    """Evaluate `batch`, whose GPU codes index `gpus`. `slowdown` multiplies every time (a calibration); shapes
+    broadcast."""
+    if batch.training is not None:
+        return _evaluate_training(batch, gpus, business, slowdown)
+    return _evaluate_serving(batch, gpus, business, slowdown)
+
+
+def _evaluate_training(batch: Batch, gpus: tuple[Gpu, ...], business: Business, slowdown: Column) -> Evaluation:
+    assert batch.training is not None
+    held = memory.training(batch)
+    speed = training.predict(batch, training.load(gpus), slowdown=slowdown)
+    watts = busy_power(batch.gpu.tdp_watts, batch.gpu.idle_watts, speed.compute_share + speed.memory_share)
+    spent = cost(
+        gpus=batch.layout.gpus,
+        usd_per_gpu_hour=business.usd_per_gpu_hour,
+        total_tokens_per_s=speed.tokens_per_s,
+        output_tokens_per_s=np.nan,
+        run_tokens=batch.training.total_tokens,
+        watts_per_gpu=watts,
+        productive=business.productive,
+    )
+    return Evaluation(held, speed, spent, held.fits)
+
+
+def _evaluate_serving(batch: Batch, gpus: tuple[Gpu, ...], business: Business, slowdown: Column) -> Evaluation:
+    held = memory.serving(batch)
+    speed = serving.predict(batch, held.kv_cache_tokens, serving.load(gpus), slowdown=slowdown)
+    watts = busy_power(batch.gpu.tdp_watts, batch.gpu.idle_watts, speed.busy * np.maximum(speed.mbu, speed.mfu))
+    spent = cost(
+        gpus=batch.layout.gpus,
+        usd_per_gpu_hour=business.usd_per_gpu_hour,
+        total_tokens_per_s=speed.total_tokens_per_s,
+        output_tokens_per_s=speed.output_tokens_per_s,
+        run_tokens=np.nan,
+        watts_per_gpu=watts,
+        productive=business.productive,
+    )
+    return Evaluation(held, speed, spent, held.fits)
+
+
+def rows(record: Record, index: NDArray[np.intp] | int) -> Record:
+    """The rows of a record of arrays at `index`; what has no rows is shared."""
+    return _map(record, lambda column: column[index] if np.ndim(column) else column)
+
+
+def _map(record: Any, function: Any) -> Any:
+    if is_dataclass(record) and not isinstance(record, type):
+        return type(record)(**{f.name: _map(getattr(record, f.name), function) for f in fields(record)})
+    if isinstance(record, tuple) and hasattr(record, "_fields"):
+        return type(record)(*(_map(value, function) for value in record))
+    if isinstance(record, dict):
+        return {key: _map(value, function) for key, value in record.items()}
+    if record is None or isinstance(record, str):
+        return record
+    return function(record)

@@ -1,0 +1,107 @@
+"""What would make a scenario fit that does not: single changes, evaluated together, the nearest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from roofline.errors import ScenarioError
+from roofline.question import Question, changed
+
+if TYPE_CHECKING:
+    from roofline.calibration import Calibration
+    from roofline.predict import Choice
+
+Json = dict[str, Any]
+Change = dict[str, Any]  # path -> value
+
+MOST = 3
+SMALLER_WEIGHTS = ("fp8", "int8", "nvfp4", "int4_g128")
+GROWTH = (2, 4, 8, 16, 32)
+
+
+def would_fit(question: Question, calibration: Calibration | None) -> list[Json]:
+    """Up to three changes that fit, each as the nested change of a scenario with its memory and price per hour."""
+    from roofline.predict import choose  # predict imports the answers, which import this module
+
+    tries = list(_tries(question))
+    choices = choose([changed for _, changed in tries], calibration) if tries else []
+    found = [
+        _described(question, change, choice)
+        for (change, _), choice in zip(tries, choices, strict=True)
+        if not isinstance(choice, ScenarioError) and bool(choice.result.fits)
+    ]
+    return _nearest(found)
+
+
+def _tries(question: Question) -> Iterator[tuple[Change, Question]]:
+    for change in _changes(question):
+        values = {path: value for path, value in change.items() if path != "parallelism"}
+        with suppress(ScenarioError):  # a change that contradicts what is given is none
+            yield change, changed(question, values, relaid="parallelism" in change)
+
+
+def _changes(question: Question) -> Iterator[Change]:
+    scenario = question.scenario
+    yield {"parallelism": "chosen"}
+    if scenario.workload == "training":
+        yield from ({"training.recompute": "full"}, {"training.micro_batch": 1}, {"parallelism.zero_stage": 3})
+        yield {"training.recompute": "full", "training.micro_batch": 1, "parallelism": "chosen"}
+        if scenario.get("training.method") == "full_finetune":
+            yield from ({"training.method": "lora"}, {"training.method": "qlora"})
+    else:
+        stored = scenario.get("inference.weights")
+        yield from ({"inference.weights": weights} for weights in SMALLER_WEIGHTS if weights != stored)
+        yield {"inference.kv_cache": "fp8"}
+        shorter = scenario.get("inference.input_tokens") + scenario.get("inference.output_tokens")
+        if shorter < scenario.get("inference.max_model_len"):
+            yield {"inference.max_model_len": shorter}
+    gpus = scenario.get("gpu_count")
+    if gpus:
+        yield from ({"gpu_count": gpus * factor, "parallelism": "chosen"} for factor in GROWTH)
+
+
+def _described(question: Question, change: Change, choice: Choice) -> Json:
+    laid = choice.candidate
+    nested: Json = {}
+    for path, value in change.items():
+        if path == "parallelism":
+            nested["parallelism"] = _layout_change(question, choice)
+        else:
+            _plant(nested, path.split("."), value)
+    if laid.gpus != question.scenario.get("gpu_count"):
+        nested["gpu_count"] = laid.gpus
+    price = question.price.usd_per_gpu_hour * laid.gpus if question.price else None
+    return {"change": nested, "total_bytes": round(float(choice.result.memory.total_bytes)), "usd_per_hour": price}
+
+
+def _layout_change(question: Question, choice: Choice) -> Json:
+    laid = choice.candidate
+    names = ("tp", "pp", "cp", "dp", "ep") if laid.ep > 1 else ("tp", "pp", "cp", "dp")
+    now = {name: question.scenario.get(f"parallelism.{name}") for name in names}
+    return {name: getattr(laid, name) for name in names if getattr(laid, name) != now[name]}
+
+
+def _plant(tree: Json, keys: list[str], value: Any) -> None:
+    for key in keys[:-1]:
+        tree = tree.setdefault(key, {})
+    tree[keys[-1]] = value
+
+
+def _nearest(found: list[Json]) -> list[Json]:
+    """The cheapest, without two of the same kind."""
+    ordered = sorted(found, key=lambda entry: entry["usd_per_hour"] or entry["change"].get("gpu_count", 0))
+    kinds: dict[tuple[str, ...], Json] = {}
+    for entry in ordered:
+        kinds.setdefault(_kind(entry["change"]), copy(entry))
+    return list(kinds.values())[:MOST]
+
+
+def _kind(change: Json) -> tuple[str, ...]:
+    return tuple(
+        sorted(
+            key if not isinstance(value, dict) else f"{key}.{next(iter(value), '')}" for key, value in change.items()
+        )
+    )
