@@ -77,9 +77,9 @@ FORMATS: dict[str, Stored] = {
 KV_ELEMENT = {"bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0, "nvfp4": 0.5 + 1 / 16, "fp32": 4.0, "q8_0": 34 / 32}
 ACTIVATION_ELEMENT = {"bf16": 2.0, "fp16": 2.0, "fp32": 4.0, "fp8": 1.0, "int8": 1.0, "mxfp8": 1.0 + 1 / 32, "nvfp4": 0.5625, "mxfp4": 0.53125}
 
-# What one format leaves at 16 bit beyond table and head, as the published checkpoints do (gpt-oss; DeepSeek and Kimi in NVFP4 and INT4).
+# What one format leaves at 16 bit beyond table and head, as the published checkpoints do (gpt-oss in MXFP4; DeepSeek and Kimi in NVFP4).
 EXPERTS_ONLY_FORMATS = ("mxfp4",)
-HALF_LATENT_ATTENTION_FORMATS = ("mxfp4", "nvfp4", "int4_g128")
+HALF_LATENT_ATTENTION_FORMATS = ("mxfp4", "nvfp4")
 
 
 def _by_code(values: dict[str, float], names: tuple[str, ...]) -> NDArray[np.float64]:

@@ -1,0 +1,107 @@
+"""Activations that training keeps for the backward pass, and the peak of the loss.
+
+Bytes of one token in one layer, 16 bit, one GPU of t (Korthikanti et al., arXiv 2205.05198, extended):
+
+    replicated part   2 norms: input and output of each, 8 d (+ 2 d of dropout masks where the feed-forward is not gated), / t with SP
+    attention         2 (H + 2 Hkv) hd + 2 H hd + 4 H of softmax statistics, / t; without FlashAttention 5 H s more
+    feed-forward      gated 6 ff, not gated 4 ff, / t; MoE k (6 e + 4 d) + 6 sh, / t: EP does not divide it
+
+so 34 d for GPT-3 and for Llama-3-8B. Selective recompute drops the attention scores; full recompute keeps the input of a layer and one
+layer's full set to work with. A pipeline's first stage holds min(m, p) micro-batches, (p - 1) / v more where stages are interleaved.
+Sources: docs/algorithms/memory.md.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roofline.codes import FRAMEWORKS, LORA_TARGETS, RECOMPUTES, TRAINING_PRECISIONS
+from roofline.columns import Batch
+from roofline.memory.constants import TrainingConstants
+from roofline.memory.states import LORA, WIDE
+
+Column = Any
+SELECTIVE, FULL = RECOMPUTES.index("selective"), RECOMPUTES.index("full")
+# Stacks whose "selective" checkpointing recomputes most elementwise work and every other product, not the attention core alone.
+EAGER: NDArray[np.bool_] = np.array([name in ("fsdp", "torchtitan", "llm_foundry", "hf_trainer", "other") for name in FRAMEWORKS])
+FUSED_LOSS: NDArray[np.bool_] = np.array([name in ("megatron", "nemo", "torchtitan", "maxtext") for name in FRAMEWORKS])
+NARROW: NDArray[np.bool_] = np.array([name in ("fp8", "mxfp8", "nvfp4") for name in TRAINING_PRECISIONS])
+
+
+class Activations(NamedTuple):
+    """Bytes on one GPU."""
+
+    layers: Column  # kept between forward and backward
+    working: Column  # one layer recomputed
+    loss: Column  # logits, their fp32 copy and gradient
+    tokens: Column  # of one micro-batch on one GPU of the context-parallel group
+
+
+def attention_token_bytes(batch: Batch) -> Column:
+    """Attention and recurrent layers, one token, summed over all layers of the model, before tensor parallelism; 16 bit, no norms."""
+    model = batch.model
+    full = 2.0 * model.heads * model.qk_dim + 2.0 * model.kv_heads * (model.qk_dim + model.v_dim) + 2.0 * model.heads * model.v_dim + 4.0 * model.heads
+    window = (
+        2.0 * model.window_heads * (model.window_qk_dim + model.window_v_dim)
+        + 2.0 * model.window_kv_heads * (model.window_qk_dim + model.window_v_dim)
+        + 4.0 * model.window_heads
+    )
+    query = model.mla_heads * (model.mla_nope_dim + model.mla_rope_dim)
+    latent = 4.0 * model.mla_q_rank + 4.0 * query + 4.0 * model.mla_kv_rank + 2.0 * model.mla_rope_dim + 4.0 * model.mla_heads * model.mla_v_dim + 4.0 * model.mla_heads
+    recurrent = 4.0 * (model.recurrent_in + model.recurrent_out) / model.hidden
+    return model.full_layers * full + model.window_layers * window + model.mla_layers * latent + model.recurrent_layers * recurrent
+
+
+def feed_token_bytes(batch: Batch) -> Column:
+    """Feed-forwards, one token, summed over all layers, before tensor parallelism; 16 bit."""
+    model, run = batch.model, batch.training
+    assert run is not None
+    # Where nothing in the feed-forward is trained the product of gate and up is not needed again.
+    trained = np.where((run.method >= LORA) & (run.lora_targets != LORA_TARGETS.index("all_linear")), 1.0, 0.0)
+    dense = model.mlp_layers * model.mlp_width * 2.0 * (model.mlp_matrices - trained)
+    shared = model.moe_layers * model.shared_width * 2.0 * model.expert_matrices
+    routed = model.moe_layers * (model.top_k * (2.0 * model.expert_matrices * model.expert_width + 4.0 * model.hidden) + 4.0 * model.experts)
+    return dense + shared + routed
+
+
+def narrow_token_bytes(batch: Batch) -> Column:
+    """What eight-bit products save: inputs of the projections are kept in one byte, the attention output in both. One token, all layers."""
+    model = batch.model
+    attended = model.full_layers * model.heads * model.v_dim + model.window_layers * model.window_heads * model.window_v_dim
+    products = model.mlp_layers * model.mlp_width + model.moe_layers * (model.shared_width + model.top_k * (model.expert_width + model.hidden))
+    return products - attended
+
+
+def activations(batch: Batch, layers: Column, constants: TrainingConstants) -> Activations:
+    """Activations of `layers` layers on the first stage for each scenario (needs `batch.training`)."""
+    model, layout, run = batch.model, batch.layout, batch.training
+    assert run is not None
+    tp = layout.tp
+    tokens = run.micro_batch * run.seq_len / layout.cp
+    wide = np.where(WIDE[run.precision], 2.0, 1.0)
+    replicated_share = np.where(layout.sequence_parallel > 0, 1.0 / tp, 1.0)
+    per_model = 1.0 / model.layers
+    dropout = 2.0 * (model.mlp_matrices == 2) * (model.moe_layers == 0)
+    narrow = np.where(NARROW[run.precision], 1.0, 0.0)
+    replicated = (8.0 + dropout - 2.0 * narrow) * model.hidden * replicated_share
+    divided = (attention_token_bytes(batch) + feed_token_bytes(batch) - narrow * narrow_token_bytes(batch)) * per_model / tp
+    flash = batch.levers.flash_attention_2 + batch.levers.flash_attention_3 > 0
+    attends = (model.full_layers * model.heads + model.window_layers * model.window_heads + model.mla_layers * model.mla_heads) * per_model
+    scores = np.where(flash, 0.0, 5.0 * attends * run.seq_len / tp)
+    kept = replicated + divided
+    whole = (kept + scores) * wide
+    eager = EAGER[run.framework]
+    selective = kept * np.where(eager, constants.selective_eager, 1.0) * wide
+    entry = 2.0 * model.hidden * replicated_share * wide
+    layer = np.where(run.recompute == FULL, entry, np.where(run.recompute == SELECTIVE, selective, whole))
+    micro_batches = run.global_batch / (run.micro_batch * layout.dp)
+    flight = np.minimum(micro_batches, layout.pp + (layout.pp - 1) / layout.virtual_pipeline * (layout.virtual_pipeline > 1))
+    embedded = 2.0 * model.hidden * replicated_share * wide
+    logit = np.where(FUSED_LOSS[run.framework], constants.logit_fused, constants.logit_unfused)
+    return Activations(
+        layers=tokens * flight * (layers * layer + embedded),
+        working=np.where(run.recompute == FULL, tokens * whole, 0.0),
+        loss=tokens * model.vocab / tp * logit,
+        tokens=tokens,
+    )

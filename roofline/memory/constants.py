@@ -1,0 +1,59 @@
+"""Constants of memory that are measured, not derived: loaded from coefficients/memory.csv, each with its source and its fit error."""
+
+import csv
+from functools import cache
+from importlib import resources
+from typing import Any, NamedTuple
+
+Column = Any
+
+
+class ServingConstants(NamedTuple):
+    """What engines hold beside weights and KV cache. Bytes, or bytes for each unit that the name says; numbers or columns."""
+
+    activation_base: Column  # every engine, whatever the model
+    hidden_vectors_0: Column  # 16-bit vectors of the hidden size alive at the peak of a layer, one token: vLLM before 0.9
+    hidden_vectors_1: Column  # from 0.9
+    logit_bytes_1: Column  # sampler warm-up, one logit of one sequence: vLLM before 0.17
+    logit_bytes_2: Column  # from 0.17
+    expert_workspace: Column  # share of the routed activations that fused MoE kernels hold
+    non_torch_single_1: Column  # context and libraries, one GPU: vLLM before 0.18
+    non_torch_single_2: Column  # from 0.18
+    non_torch_parallel_1: Column  # several GPUs
+    non_torch_parallel_2: Column
+    graph_base: Column
+    graph_per_layer: Column
+    graph_moe: Column
+    pool_overhead_single: Column  # SGLang: what is gone before the first weight
+    pool_overhead_parallel: Column
+    llama_cpp_runtime: Column
+
+
+class TrainingConstants(NamedTuple):
+    """Overheads of training frameworks."""
+
+    context: Column  # CUDA context and libraries: seen by nvidia-smi only
+    communicator: Column  # NCCL buffers of one communicator: seen by nvidia-smi only
+    fragmentation: Column  # share of the allocated bytes that the caching allocator reserves beyond them
+    selective_eager: Column  # share of a layer's activations that selective checkpointing of PyTorch stacks keeps
+    logit_fused: Column  # bytes for each logit at the peak, fused loss
+    logit_unfused: Column  # bytes for each logit at the peak, loss in fp32
+    workspace: Column  # allocated, whatever the model
+
+
+@cache
+def _values() -> dict[str, float]:
+    with resources.files("roofline").joinpath("coefficients/memory.csv").open(encoding="utf-8", newline="") as lines:
+        return {row["name"]: float(row["value"]) for row in csv.DictReader(lines)}
+
+
+@cache
+def serving_constants() -> ServingConstants:
+    """The shipped constants of serving."""
+    return ServingConstants(*(_values()[f"serving.{name}"] for name in ServingConstants._fields))
+
+
+@cache
+def training_constants() -> TrainingConstants:
+    """The shipped constants of training."""
+    return TrainingConstants(*(_values()[f"training.{name}"] for name in TrainingConstants._fields))

@@ -1,0 +1,117 @@
+"""Model states of training: weights, gradients and optimizer states of one GPU by recipe, sharding and method.
+
+Three recipes for 16-bit and narrower training (bytes of one parameter: weight + gradient + master + moments):
+- Megatron, NeMo, DeepSpeed, nanotron: 2 + g + 4 + moments, g = 4 where gradients are accumulated in fp32, else 2;
+- FSDP stacks (PyTorch FSDP, torchtitan, llm-foundry, HF Trainer, MaxText): fp32 parameters are the master copy: 4 + 4 + 0 + moments;
+- single-GPU fine-tuning tools, pure bf16: 2 + 2 + 0 + half of the moments.
+Sharding over D data-parallel ranks: stage 1 the master and moments, 2 also the gradients, 3 also the weights. Routed experts shard over
+their own group D·t/(ep·etp). Adapters (LoRA) are trained with the recipe's states; what is frozen has neither gradients nor states.
+Sources: ZeRO (arXiv 1910.02054), Megatron-LM's distributed optimizer (6 + 12/D), docs/algorithms/memory.md.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roofline.codes import FRAMEWORKS, LORA_TARGETS, METHODS, OPTIMIZERS, TRAINING_PRECISIONS
+from roofline.columns import Batch, Layout, Model
+from roofline.memory.shards import Shard
+from roofline.precision import FORMATS
+
+Column = Any
+MIXED, SHARDED_FP32, PURE = range(3)
+_RECIPE = {"megatron": MIXED, "nemo": MIXED, "deepspeed": MIXED, "nanotron": MIXED, "other": PURE}
+RECIPE: NDArray[np.intp] = np.array([_RECIPE.get(name, SHARDED_FP32) for name in FRAMEWORKS])
+# Moments in fp32: two for Adam, one for momentum methods; Adafactor keeps a row and a column.
+_MOMENTS = {"adamw": 8.0, "adamw_8bit": 2.0, "adafactor": 0.01, "muon": 4.0, "lion": 4.0, "sgd": 4.0}
+MOMENTS: NDArray[np.float64] = np.array([_MOMENTS[name] for name in OPTIMIZERS])
+WIDE: NDArray[np.bool_] = np.array([name in ("fp32", "tf32") for name in TRAINING_PRECISIONS])
+LORA, QLORA = METHODS.index("lora"), METHODS.index("qlora")
+ALL_LINEAR = LORA_TARGETS.index("all_linear")
+NF4 = FORMATS["nf4"].body
+DEEPSPEED = FRAMEWORKS.index("deepspeed")
+
+
+class Bytes(NamedTuple):
+    """Bytes of one trained parameter, before sharding."""
+
+    weight: Column
+    gradient: Column
+    optimizer: Column  # master copy and moments
+
+
+class States(NamedTuple):
+    """Bytes on one GPU."""
+
+    weights: Column
+    gradients: Column
+    optimizer: Column
+    largest_unit: Column  # parameters of the largest unit that ZeRO-3 or FSDP gathers
+    step_workspace: Column  # gradients of the shard in fp32 while DeepSpeed steps
+
+
+def recipe_bytes(batch: Batch) -> Bytes:
+    """Bytes of one trained parameter for each scenario."""
+    run = batch.training
+    assert run is not None
+    recipe = RECIPE[run.framework]
+    wide = WIDE[run.precision]
+    moments = MOMENTS[run.optimizer]
+    full = wide | (recipe == SHARDED_FP32)
+    weight = np.where(full, 4.0, 2.0)
+    accumulate = np.where(np.asarray(run.gradient_dtype) == 0, 4.0, 2.0)
+    gradient = np.where(full, 4.0, np.where(recipe == MIXED, accumulate, 2.0))
+    master = np.where((recipe == MIXED) & np.logical_not(wide), 4.0, 0.0)
+    return Bytes(weight, gradient, master + moments * np.where((recipe == PURE) & np.logical_not(wide), 0.5, 1.0))
+
+
+def adapter_params(model: Model, rank: Column, targets: Column) -> Column:
+    """Parameters of LoRA adapters, whole model: rank x (inputs + outputs) of each adapted matrix. Routed experts get none."""
+    d = model.hidden
+    width, values = model.heads * model.qk_dim, model.heads * model.v_dim
+    full = model.full_layers * (4.0 * d + width + values + model.kv_heads * (model.qk_dim + model.v_dim))
+    window_width = model.window_heads * (model.window_qk_dim + model.window_v_dim)
+    window = model.window_layers * (4.0 * d + window_width + model.window_kv_heads * (model.window_qk_dim + model.window_v_dim))
+    inner = model.mla_heads * (model.mla_nope_dim + model.mla_v_dim)
+    query = model.mla_heads * (model.mla_nope_dim + model.mla_rope_dim)
+    latent = model.mla_layers * (3.0 * d + 2.0 * (model.mla_q_rank + model.mla_kv_rank) + model.mla_rope_dim + query + inner + model.mla_heads * model.mla_v_dim)
+    feed = model.mlp_layers * model.mlp_matrices * (d + model.mlp_width) + model.moe_layers * model.expert_matrices * (d + model.shared_width) * (model.shared_width > 0)
+    return rank * (full + window + latent + feed * (targets == ALL_LINEAR))
+
+
+def expert_ranks(layout: Layout) -> Column:
+    """Data-parallel ranks that hold the same routed experts."""
+    return np.maximum(layout.dp * layout.cp * layout.tp / (layout.ep * layout.expert_tp), 1.0)
+
+
+def states(batch: Batch, held: Shard, layers: Column) -> States:
+    """Weights, gradients and optimizer states of the parameters `held` by one GPU, which has `layers` layers."""
+    model, layout, run = batch.model, batch.layout, batch.training
+    assert run is not None
+    each = recipe_bytes(batch)
+    ranks, expert_group = layout.dp * layout.cp, expert_ranks(layout)
+    stage = layout.zero_stage
+    dense = held.total() - held.experts
+    frozen = run.method >= LORA
+    adapters = np.where(frozen, adapter_params(model, run.lora_rank, run.lora_targets) * layers / model.layers / layout.tp, 0.0)
+    base_bytes = np.where(frozen, np.where(run.method == QLORA, NF4, np.where(WIDE[run.precision], 4.0, 2.0)), each.weight)
+    table_bytes = np.where(frozen, 2.0, each.weight)
+    tables = held.table + held.head + held.rest
+    whole = stage < 3
+    dense_ranks = np.where(whole, 1.0, ranks)
+    weights = ((dense - tables) * base_bytes + tables * table_bytes) / dense_ranks + held.experts * base_bytes / np.where(whole, 1.0, expert_group)
+    weights = weights + adapters * each.weight / dense_ranks
+    trained, trained_experts = np.where(frozen, adapters, dense), np.where(frozen, 0.0, held.experts)
+    split = stage > 1
+    gradients = each.gradient * (trained / np.where(split, ranks, 1.0) + trained_experts / np.where(split, expert_group, 1.0))
+    split = stage > 0
+    shard = trained / np.where(split, ranks, 1.0) + trained_experts / np.where(split, expert_group, 1.0)
+    layer = (dense - tables + held.experts) / layers
+    return States(
+        weights=weights,
+        gradients=gradients,
+        optimizer=each.optimizer * shard,
+        largest_unit=np.maximum(layer, np.maximum(held.table, held.head)),
+        step_workspace=np.where((run.framework == DEEPSPEED) & split, 4.0 * shard, 0.0),
+    )

@@ -1,0 +1,85 @@
+"""Memory of one GPU in training: states, activations, gathered units, and what libraries and allocator add.
+
+All columns broadcast to the shape of the batch, () or (N,). Bytes. The peak is known under three definitions, each with more in it:
+`allocated` (tensors), `reserved` (the caching allocator's blocks) and `nvidia_smi` (all that the driver sees: context and communicators too).
+Sources: docs/algorithms/memory.md.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from roofline.columns import Batch
+from roofline.memory.activations import activations
+from roofline.memory.constants import TrainingConstants, training_constants
+from roofline.memory.shards import shard, stage
+from roofline.memory.states import RECIPE, SHARDED_FP32, states
+
+Column = Any
+DEFINITIONS = ("allocated", "reserved", "nvidia_smi")
+PREFETCHED = 2.0  # units gathered at once: the one computed and the next
+
+
+@dataclass(slots=True)
+class TrainingMemory:
+    """Bytes on the fullest GPU; the first five add up to `total_bytes` (what nvidia-smi shows)."""
+
+    weights_bytes: Column
+    gradients_bytes: Column
+    optimizer_bytes: Column
+    activations_bytes: Column
+    runtime_bytes: Column
+    total_bytes: Column
+    capacity_bytes: Column
+    fits: Column  # bool
+    allocated_bytes: Column
+    reserved_bytes: Column
+    largest_unit_bytes: Column  # 16-bit weights of the largest unit that ZeRO-3 or FSDP gathers; part of the runtime where it does
+
+
+def training(batch: Batch, constants: TrainingConstants | None = None) -> TrainingMemory:
+    """Memory of every scenario of `batch` (needs `batch.training`). `constants` may be columns; by default the shipped ones."""
+    model, layout, run = batch.model, batch.layout, batch.training
+    assert run is not None
+    constants = constants or training_constants()
+    heaviest = stage(model, layout.pp, layout.virtual_pipeline)
+    held = shard(model, layout, layout.ep * layout.expert_tp, heaviest)
+    kept = states(batch, held, heaviest.layers)
+    live = activations(batch, heaviest.layers, constants)
+    # The loss is on the last stage, which holds one micro-batch where the first holds a pipeline full of them.
+    first = live.layers + live.working
+    last = live.layers / np.maximum(layout.pp, 1.0) + np.maximum(live.working, live.loss)
+    activation_bytes = np.where(layout.pp > 1, np.maximum(first, last), live.layers + np.maximum(live.working, live.loss))
+    gathers = layout.zero_stage > 2
+    unit = 2.0 * kept.largest_unit
+    gradient_unit = np.where(RECIPE[run.framework] == SHARDED_FP32, 4.0, 2.0) * kept.largest_unit
+    gathered = np.where(gathers, PREFETCHED * unit + gradient_unit, 0.0)
+    workspace = constants.workspace + gathered + kept.step_workspace
+    allocated = kept.weights + kept.gradients + kept.optimizer + activation_bytes + workspace
+    slack = constants.fragmentation * (activation_bytes + workspace)
+    groups = (layout.tp > 1) * 1.0 + (layout.pp > 1) + (layout.dp * layout.cp > 1) + (layout.ep > 1)
+    libraries = constants.context + constants.communicator * groups
+    runtime = workspace + slack + libraries
+    total = kept.weights + kept.gradients + kept.optimizer + activation_bytes + runtime
+    capacity = batch.gpu.memory_bytes
+    return TrainingMemory(
+        weights_bytes=kept.weights,
+        gradients_bytes=kept.gradients,
+        optimizer_bytes=kept.optimizer,
+        activations_bytes=activation_bytes,
+        runtime_bytes=runtime,
+        total_bytes=total,
+        capacity_bytes=capacity,
+        fits=total <= capacity,
+        allocated_bytes=allocated,
+        reserved_bytes=allocated + slack,
+        largest_unit_bytes=unit,
+    )
+
+
+def peak_memory(batch: Batch, definition: Column, constants: TrainingConstants | None = None) -> Column:
+    """Peak bytes of one GPU by `definition`: an index into DEFINITIONS or a column of them."""
+    result = training(batch, constants)
+    code = np.asarray(definition)
+    return np.where(code == 0, result.allocated_bytes, np.where(code == 1, result.reserved_bytes, result.total_bytes))
