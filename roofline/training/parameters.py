@@ -1,0 +1,73 @@
+"""The coefficients of training by name: meaning, unit, prior value and how far the data may move it.
+
+`spread` is the standard deviation of the prior: of the logarithm for positive numbers, of the logit for shares.
+"""
+
+from typing import NamedTuple
+
+
+class Parameter(NamedTuple):
+    """One coefficient with a meaning of its own."""
+
+    name: str
+    prior: float
+    spread: float
+    share: bool  # lies between 0 and 1
+    unit: str
+    meaning: str
+
+
+PARAMETERS: tuple[Parameter, ...] = (
+    Parameter("stream", 0.80, 0.1, True, "1", "share of the memory bandwidth that streaming kernels reach"),
+    Parameter("overlap", 0.10, 1.0, True, "1", "how much arithmetic and memory traffic of one product add up"),
+    Parameter("wave", 0.40, 0.5, True, "1", "how much of a half-empty last wave of tiles is lost"),
+    Parameter("launch", 3e-6, 0.5, False, "s", "gap between kernels"),
+    Parameter("casts_fp8", 1.0, 0.5, False, "1", "passes over the operands that convert them to 8 bit"),
+    Parameter("casts_mxfp8", 2.0, 0.5, False, "1", "the same for block-scaled 8 bit, along rows and columns"),
+    Parameter("casts_nvfp4", 2.5, 0.5, False, "1", "the same for block-scaled 4 bit with rotation and stochastic rounding"),
+    Parameter("nvfp4_high_share", 0.12, 0.4, True, "1", "share of the products that a 4-bit recipe keeps in 16 bit"),
+    Parameter("passes_fused", 1.0, 0.3, False, "1", "scale of the element-wise traffic where kernels are fused"),
+    Parameter("eager_passes", 2.0, 0.3, False, "1", "unfused over fused element-wise traffic"),
+    Parameter("loss_passes", 3.0, 0.4, False, "1", "passes over the 32-bit logits"),
+    Parameter("softmax", 8.0, 0.5, False, "dimensions", "cost of the softmax of one score in head dimensions"),
+    Parameter("score_passes", 6.0, 0.5, False, "1", "16-bit passes over the score matrix where attention is not fused"),
+    Parameter("fa2_share", 0.70, 0.3, True, "1", "FlashAttention 2 over 3 on hardware with asynchronous tensor cores"),
+    Parameter("scan", 0.10, 0.7, False, "1", "share of the peak that recurrent scans reach"),
+    Parameter("adapter_passes", 3.0, 0.5, False, "1", "passes over projection outputs that low-rank adapters add"),
+    Parameter("dequantise", 2.0, 0.5, False, "1", "time of the 4-bit conversion over its traffic at stream speed"),
+    Parameter("grouped", 0.75, 0.2, True, "1", "grouped product over dense product, wide experts"),
+    Parameter("grouped_width", 300.0, 0.5, False, "columns", "expert width at which a grouped product reaches half of that"),
+    Parameter("permute", 5.0, 0.5, False, "1", "passes over the routed hidden states"),
+    Parameter("moe_launch", 120e-6, 0.7, False, "s", "router, synchronisation and small kernels of a MoE layer, one pass"),
+    Parameter("moe_trend", 0.4, 0.3, False, "1/year", "yearly decline of the MoE overheads"),
+    Parameter("trend", 0.03, 0.5, False, "1/year", "yearly decline of the time of everything on the GPU"),
+    Parameter("host", 5e-6, 0.5, False, "s", "host time to launch one kernel"),
+    Parameter("link", 0.75, 0.3, True, "1", "share of the fast link that collectives reach"),
+    Parameter("nic", 0.75, 0.4, True, "1", "share of the network that collectives reach"),
+    Parameter("link_latency", 10e-6, 0.5, False, "s", "latency of one collective on the fast link"),
+    Parameter("nic_latency", 25e-6, 0.5, False, "s", "latency of one collective over the network"),
+    Parameter("rank_latency", 0.5e-6, 0.7, False, "s", "latency that each further rank adds"),
+    Parameter("tp_hidden", 0.5, 0.8, True, "1", "share of tensor-parallel traffic hidden behind products, where overlap is on"),
+    Parameter("cp_hidden", 0.7, 0.8, True, "1", "share of context-parallel traffic hidden behind attention"),
+    Parameter("ep_hidden", 0.3, 0.8, True, "1", "share of expert traffic hidden behind products"),
+    Parameter("dp_hidden", 0.85, 0.8, True, "1", "share of gradient and weight traffic hidden behind the pass it overlaps"),
+    Parameter("pp_hidden", 0.7, 0.8, True, "1", "share of pipeline traffic hidden"),
+    Parameter("dispatch_node", 0.5, 0.8, True, "1", "expert traffic over the network after merging tokens for the same node"),
+    Parameter("step_fixed", 0.015, 0.7, False, "s", "fixed cost of one optimizer step"),
+    Parameter("optimizer_passes", 1.5, 0.4, False, "1", "optimizer time over its traffic at stream speed"),
+    Parameter("jitter", 0.006, 0.5, False, "1", "slowdown for each doubling of the GPUs, from one node on"),
+    Parameter("big_jitter", 0.02, 0.5, False, "1", "further slowdown for each doubling beyond 1,024 GPUs"),
+)
+FAMILY_PRIORS: dict[str, tuple[float, float]] = {  # prior and spread of keyed coefficients (shares)
+    "gemm//fp32": (0.80, 0.3),
+    "gemm//tf32": (0.70, 0.3),
+    "gemm//fp16": (0.76, 0.3),
+    "gemm//bf16": (0.76, 0.3),
+    "gemm//fp8": (0.62, 0.3),
+    "gemm//mxfp8": (0.62, 0.3),
+    "gemm//nvfp4": (0.42, 0.3),
+    "attention/": (0.55, 0.4),
+    "framework/": (1.0, 0.08),
+}
+DEFAULTS: dict[str, float] = {p.name: p.prior for p in PARAMETERS} | {name: prior for name, (prior, _) in FAMILY_PRIORS.items()}
+BY_NAME: dict[str, Parameter] = {p.name: p for p in PARAMETERS}

@@ -1,0 +1,222 @@
+"""From operators and traffic to the step: recomputation, pipeline, exposed communication, optimizer, host, scale."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from roofline.ceilings import Column, overlapped
+from roofline.codes import RECOMPUTES
+from roofline.columns import Batch
+from roofline.operators import causal_pairs
+from roofline.training.coefficients import Rates, TrainingCoefficients, resolve
+from roofline.training.communication import Communication, adapter_parameters, communication, exposed, local_parameters
+from roofline.training.corrections import correction
+from roofline.training.operators import Operator, Shape, micro_batch_operators, misalignment
+from roofline.training.pipeline import pipeline_time, slowest_stage
+
+MFU_DEFINITION = "model FLOPs (6 per active matmul parameter and causal attention; 4 per frozen one; no recomputation) over the dense peak of the compute precision"
+TOKEN_BYTES = 4.0  # of a token id that the input pipeline delivers
+OPTIMIZER_BYTES = (34.0, 22.0, 20.0, 26.0, 26.0, 14.0)  # read and written for one parameter, by codes.OPTIMIZERS
+KERNELS, MOE_KERNELS = 14.0, 24.0  # of one layer, one pass, fused
+FULL, SELECTIVE = RECOMPUTES.index("full"), RECOMPUTES.index("selective")
+HOST_OVERLAP = 0.1  # how much host and GPU time of a micro-batch add up
+SELECTIVE_SHARE = 0.12  # element-wise work that selective recomputation repeats
+
+
+@dataclass(slots=True)
+class TrainingSpeed:
+    """Speed of training runs; arrays of shape () or (N,). Shares add up to 1."""
+
+    tokens_per_s: Column
+    tokens_per_s_per_gpu: Column
+    step_time_s: Column
+    tflops_per_gpu: Column  # model FLOPs, 10^12
+    mfu: Column
+    hfu: Column
+    time_to_train_s: Column  # nan where the number of tokens is not given
+    compute_share: Column
+    memory_share: Column
+    interconnect_share: Column
+    latency_share: Column  # launches, host, pipeline bubble, stragglers
+    mfu_definition: str = MFU_DEFINITION
+
+
+class Parts(NamedTuple):
+    """Seconds of one micro-batch through the whole depth."""
+
+    layers: Column
+    ends: Column
+    forward_layers: Column
+    compute: Column
+    memory: Column
+    products: Column  # of layers, forward and backward: what communication hides behind
+
+
+class Step(NamedTuple):
+    """Seconds of one optimizer step and what they are made of."""
+
+    time: Column
+    compute: Column
+    memory: Column
+    interconnect: Column
+    micro_batches: Column
+
+
+def micro_batch_parts(batch: Batch, rates: Rates, shape: Shape, operators: list[Operator]) -> Parts:
+    """Sums over the operators, recomputation included."""
+    training = batch.training
+    assert training is not None
+    again = np.where(training.recompute == FULL, 1.0, 0.0)
+    some = np.where(training.recompute == SELECTIVE, SELECTIVE_SHARE, 0.0)
+    odd = misalignment(batch, shape)
+    layers = ends = forward = compute = memory = products = 0.0
+    for op in operators:
+        passes = 1.0 + op.backward + op.repeated * (again + (some if op.name == "element_wise" else 0.0))
+        once = op.count * op.forward.time
+        total = once * passes
+        slow = op.forward.compute * op.count * passes
+        compute = compute + slow
+        memory = memory + (total - slow)
+        if op.tower:
+            layers, forward = layers + total, forward + once
+        else:
+            ends = ends + total
+        if op.name not in ("element_wise", "loss", "dequantisation"):
+            products = products + total
+    extra = odd * products
+    scale = rates.framework
+    return Parts((layers + extra) * scale, ends * scale, forward * scale, (compute + extra) * scale, memory * scale, products * scale)
+
+
+def _host_time(batch: Batch, rates: Rates) -> Column:
+    """Host time to launch the kernels of one micro-batch on one stage."""
+    training, model = batch.training, batch.model
+    assert training is not None
+    passes = 3.0 + np.where(training.recompute == FULL, 1.0, 0.0)
+    return rates.host * passes * (KERNELS * model.layers + MOE_KERNELS * model.moe_layers) / batch.layout.pp
+
+
+def step_of(batch: Batch, c: TrainingCoefficients) -> Step:
+    """The time of one optimizer step."""
+    layout, training, levers, model = batch.layout, batch.training, batch.levers, batch.model
+    assert training is not None
+    rates = resolve(batch, c)
+    shape, operators = micro_batch_operators(batch, rates)
+    parts = micro_batch_parts(batch, rates, shape, operators)
+    traffic = communication(batch, rates, shape, c)
+    micro_batches = np.maximum(training.global_batch / (layout.dp * training.micro_batch), 1.0)
+    stage = 1.0 / layout.pp
+    communicated = _exposed_per_micro_batch(batch, parts, traffic, c)
+    slowest = slowest_stage(parts.layers, parts.ends, model.layers, layout.pp, layout.virtual_pipeline)
+    busy = overlapped(slowest + communicated, _host_time(batch, rates), HOST_OVERLAP)
+    mean = (parts.layers + parts.ends) * stage + communicated
+    pipeline = pipeline_time(busy, mean, layout.pp, micro_batches, layout.virtual_pipeline)
+    exchange = _exposed_data_parallel(batch, parts, traffic, c, micro_batches)
+    optimizer = _optimizer_time(batch, shape, c)
+    doublings = np.log2(np.maximum(layout.gpus / layout.gpus_per_node, 1.0))
+    beyond = np.log2(np.maximum(layout.gpus / 1024.0, 1.0))
+    slowdown = 1.0 + c["jitter"] * doublings + c["big_jitter"] * beyond
+    time = (pipeline + exchange + optimizer) * slowdown + c["step_fixed"]
+    loader = training.global_batch * training.seq_len * TOKEN_BYTES / training.data_loader_bytes_per_s
+    time = np.maximum(time, loader)
+    return Step(
+        time=time,
+        compute=parts.compute * stage * micro_batches,
+        memory=parts.memory * stage * micro_batches + optimizer,
+        interconnect=communicated * micro_batches + exchange,
+        micro_batches=micro_batches,
+    )
+
+
+def _exposed_per_micro_batch(batch: Batch, parts: Parts, traffic: Communication, c: TrainingCoefficients) -> Column:
+    """Traffic of one micro-batch on one stage that computation does not hide: tensor, context, expert and pipeline dimensions."""
+    layout, training, on = batch.layout, batch.training, batch.levers.comm_overlap
+    assert training is not None
+    passes = 2.0 + np.where(training.recompute == FULL, 1.0, 0.0)
+    window = parts.products / layout.pp
+    tp = exposed(traffic.tp.time * passes, window, c["tp_hidden"] * on)
+    cp = exposed(traffic.cp.time * (passes + 1.0), window, c["cp_hidden"] * on)
+    ep = exposed(traffic.ep.time * passes, window, c["ep_hidden"] * on)
+    pp = traffic.pp.time * 2.0 * layout.virtual_pipeline * (1.0 - c["pp_hidden"] * on)
+    return tp + cp + ep + pp
+
+
+def _exposed_data_parallel(batch: Batch, parts: Parts, traffic: Communication, c: TrainingCoefficients, micro_batches: Column) -> Column:
+    """Weights gathered and gradients reduced: each micro-batch with ZeRO-3, else once a step, behind one forward and one backward pass."""
+    layout = batch.layout
+    sharded = layout.zero_stage >= 3
+    hidden = c["dp_hidden"] * batch.levers.comm_overlap
+    forward = parts.forward_layers / layout.pp
+    backward = (parts.layers + parts.ends) / layout.pp - forward
+    ahead = exposed(traffic.gather.time, forward, hidden)
+    behind = exposed(traffic.reduce.time + np.where(sharded, traffic.gather.time, 0.0), backward, hidden)
+    return (ahead + behind) * np.where(sharded, micro_batches, 1.0)
+
+
+def _optimizer_time(batch: Batch, shape: Shape, c: TrainingCoefficients) -> Column:
+    """Optimizer step: states read and written at the speed of the memory, on the ranks that hold them."""
+    layout, training = batch.layout, batch.training
+    assert training is not None
+    dense, experts = local_parameters(batch)
+    full = shape.adapters < 1
+    shards = np.where(layout.zero_stage >= 1, layout.dp * layout.cp, 1.0)
+    expert_shards = np.where(layout.zero_stage >= 1, np.maximum(layout.dp * layout.cp * layout.tp / (layout.ep * layout.expert_tp), 1.0), 1.0)
+    held = np.where(full, dense / shards + experts / expert_shards, adapter_parameters(batch, shape) / shards)
+    moved = np.array(OPTIMIZER_BYTES)[training.optimizer] * held
+    return c["optimizer_passes"] * moved / (batch.gpu.bandwidth * c["stream"])
+
+
+def model_flops_per_token(batch: Batch) -> Column:
+    """FLOPs of one token, forward and backward, no recomputation: 6 N and causal attention; 4 N where the weights are frozen."""
+    model, training = batch.model, batch.training
+    assert training is not None
+    s = training.seq_len
+    factor = np.where(training.method >= 2, 2.0, 3.0)
+    return factor * model.flops_per_token + 3.0 * attention_flops_per_token(batch, s)
+
+
+def attention_flops_per_token(batch: Batch, s: Column) -> Column:
+    """Forward FLOPs of the attention cores and scans for one token, causal mean over a sequence."""
+    model = batch.model
+    full = model.full_layers * model.heads * (model.qk_dim + model.v_dim)
+    full = full + model.mla_layers * model.mla_heads * (model.mla_nope_dim + model.mla_rope_dim + model.mla_v_dim)
+    near = model.window_layers * model.window_heads * (model.window_qk_dim + model.window_v_dim)
+    pairs, window_pairs = causal_pairs(s), causal_pairs(s, window=np.maximum(model.window, 1.0))
+    return 2.0 * (full * pairs + near * window_pairs) / s + model.recurrent_layers * model.recurrent_flops
+
+
+def peak_flops(batch: Batch, c: TrainingCoefficients) -> Column:
+    """Dense peak of the compute precision."""
+    return resolve(batch, c).peak
+
+
+def predict(batch: Batch, coefficients: TrainingCoefficients) -> TrainingSpeed:
+    """Speed of every training scenario of `batch`. Shapes broadcast to () or (N,)."""
+    layout, training = batch.layout, batch.training
+    assert training is not None
+    step = step_of(batch, coefficients)
+    time = step.time * correction(batch, coefficients)
+    useful = 1.0 - training.padding_fraction * (1.0 - batch.levers.sequence_packing)
+    processed = training.global_batch * training.seq_len / time
+    flops = model_flops_per_token(batch)
+    per_gpu = processed / layout.gpus
+    peak = peak_flops(batch, coefficients)
+    achieved = flops * per_gpu
+    repeated = np.where(training.recompute == FULL, batch.model.flops_per_token, 0.0)
+    busy = step.compute + step.memory + step.interconnect
+    share = 1.0 / np.maximum(step.time, busy)
+    tokens = processed * useful
+    return TrainingSpeed(
+        tokens_per_s=tokens,
+        tokens_per_s_per_gpu=tokens / layout.gpus,
+        step_time_s=time,
+        tflops_per_gpu=achieved * 1e-12,
+        mfu=achieved / peak,
+        hfu=(flops + repeated) * per_gpu / peak,
+        time_to_train_s=training.total_tokens / tokens,
+        compute_share=step.compute * share,
+        memory_share=step.memory * share,
+        interconnect_share=step.interconnect * share,
+        latency_share=1.0 - busy * share,
+    )

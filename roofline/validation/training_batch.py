@@ -1,0 +1,119 @@
+"""Runs of a table as a Batch, with what the table leaves open chosen as a planner would: what fits."""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from roofline import codes
+from roofline.columns import Batch, Gpu, Layout, Levers, Model, Training
+from roofline.hardware import Gpu as Accelerator
+from roofline.hardware import gpu_columns
+from roofline.units import GIGA
+from roofline.validation.training_table import ASYNCHRONOUS_ATTENTION, COMPILING, FUSING, Run
+
+RAILS = re.compile(r"(\d+)\s*x[^;,]*?(\d+)\s*Gb", re.IGNORECASE)  # 4x100Gb, 8x ConnectX-7 IB NDR 400Gb/s
+NODE_TOTAL = re.compile(r"(\d+) Gbps node-node")
+SLOWEST_RAIL, FASTEST_RAIL = 6.25, 800.0  # Gb/s of one GPU that a training network plausibly has
+
+
+def network_of(run: Run) -> float:
+    """Network bytes/s of one GPU: as the interconnect column states it, else the catalogue's."""
+    text = run.row.get("interconnect", "")
+    compute = text.split("Compute:")[-1].split("Management:")[0]
+    per_node = NODE_TOTAL.search(text)
+    rails = RAILS.search(compute)
+    total = float(per_node[1]) if per_node else float(rails[1]) * float(rails[2]) if rails else math.nan
+    rate = total / run.gpu.gpus_per_node
+    return rate * GIGA / 8 if SLOWEST_RAIL <= rate <= FASTEST_RAIL else run.gpu.nic_bandwidth
+
+
+def levers_of(run: Run) -> Levers:
+    """The levers that a framework's own recipes have on."""
+    modern = run.framework in ("nemo", "megatron", "maxtext", "torchtitan", "other") and (math.isnan(run.year) or run.year >= ASYNCHRONOUS_ATTENTION)
+    notes = run.row.get("notes", "").lower()
+    return Levers(
+        flash_attention_2=float(run.flash),
+        flash_attention_3=float(run.flash and modern),
+        fused_kernels=float(run.framework in FUSING or "unsloth" in run.row.get("framework", "").lower()),
+        torch_compile=float(run.framework in COMPILING or "compile" in notes),
+        cuda_graphs=float("cuda graph" in notes),
+        comm_overlap=float("no comm overlap" not in notes and "overlap off" not in notes),
+        topology_aware=1.0,
+        hierarchical_allreduce=1.0,
+        gradient_compression=0.0,
+        paged_attention=0.0,
+        continuous_batching=0.0,
+        chunked_prefill=0.0,
+        sequence_packing=1.0,
+    )
+
+
+def _training(run: Run) -> Training:
+    sharded_gradients = run.zero_stage >= 3 or run.framework in ("hf_trainer", "llm_foundry", "fsdp", "torchtitan")
+    return Training(
+        method=codes.METHODS.index(run.method),
+        framework=codes.FRAMEWORKS.index(run.framework),
+        framework_year=run.year,
+        precision=codes.TRAINING_PRECISIONS.index(run.precision),
+        gradient_dtype=float(sharded_gradients),
+        seq_len=run.seq_len,
+        global_batch=run.global_batch,
+        micro_batch=1.0 if math.isnan(run.micro_batch) else run.micro_batch,
+        recompute=codes.RECOMPUTES.index(run.recompute or "none"),
+        optimizer=0,
+        total_tokens=math.nan,
+        lora_rank=run.lora_rank,
+        lora_targets=codes.LORA_TARGETS.index("attention" if run.framework in ("nemo", "other") else "all_linear"),
+        padding_fraction=0.0,
+        data_loader_bytes_per_s=math.inf,
+    )
+
+
+def _layout(run: Run) -> Layout:
+    return Layout(
+        gpus=run.gpus,
+        tp=run.tp,
+        pp=run.pp,
+        cp=run.cp,
+        ep=run.ep,
+        dp=run.dp,
+        expert_tp=run.expert_tp,
+        zero_stage=run.zero_stage,
+        virtual_pipeline=run.virtual_pipeline,
+        sequence_parallel=float(run.tp > 1 and (math.isnan(run.year) or run.year >= 2022.3)),
+        attention_dp=0.0,
+        gpus_per_node=float(run.gpu.gpus_per_node),
+        internode_bandwidth=network_of(run),
+    )
+
+
+def batch_of(runs: Sequence[Run]) -> tuple[Batch, list[Accelerator]]:
+    """The batch of `runs`, shape (len(runs),), and the GPUs that its codes index."""
+    gpus = list(dict.fromkeys(run.gpu for run in runs))
+    where = {gpu: index for index, gpu in enumerate(gpus)}
+    hardware = gpu_columns(gpus).take(np.array([where[run.gpu] for run in runs], dtype=np.intp))
+    models = list({id(run.architecture): run.architecture for run in runs}.values())
+    number = {id(model): index for index, model in enumerate(models)}
+    columns = Model.stack([model.columns() for model in models]).take(np.array([number[id(run.architecture)] for run in runs], dtype=np.intp))
+    assert isinstance(hardware, Gpu)
+    batch = Batch(
+        model=_floats(columns),
+        gpu=hardware,
+        layout=_floats(Layout.stack([_layout(run) for run in runs])),
+        levers=Levers.stack([levers_of(run) for run in runs]),
+        training=Training.stack([_training(run) for run in runs]),
+    )
+    return batch, gpus
+
+
+Record = TypeVar("Record", Model, Layout)
+
+
+def _floats(columns: Record) -> Record:
+    """The same columns as floats, so that products of sizes do not overflow."""
+    for name in columns.__slots__:
+        setattr(columns, name, np.asarray(getattr(columns, name), dtype=float))
+    return columns
