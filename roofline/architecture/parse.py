@@ -1,0 +1,78 @@
+"""From a configuration to an `Architecture`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from roofline.architecture import build, special, vision
+from roofline.architecture.errors import UnsupportedArchitecture
+from roofline.architecture.family import Family
+from roofline.architecture.identify import Subject, identify
+from roofline.architecture.layers import Layer, LayerGroup
+from roofline.architecture.model import Architecture
+from roofline.architecture.quantization import parse_quantization
+from roofline.architecture.reading import Reader
+
+
+def parse(config: Mapping[str, Any], *, name: str = "") -> Architecture:
+    """A Hugging Face config.json, as it is, to an architecture with exact counts.
+
+    Raises UnsupportedArchitecture where the configuration is of no decoder-only language model, leaves dimensions out or
+    contradicts itself; the message names the architecture and the fields.
+    """
+    if not isinstance(config, Mapping):
+        raise UnsupportedArchitecture(f"a configuration is an object with keys, not {type(config).__name__}")
+    subject = identify(config)
+    reader = Reader(subject.text, subject.defaults, model_type=subject.model_type, renames=subject.family.renames)
+    draft = _assemble(reader, subject.family)
+    reader.close()
+    return _finish(config, subject, reader, draft, name)
+
+
+def _assemble(reader: Reader, family: Family) -> build.Draft:
+    builder = special.BUILDERS.get(family.special)
+    try:
+        return builder(reader, family) if builder else build.standard(reader, family)
+    except UnsupportedArchitecture:
+        reader.close()  # a missing dimension explains more than what followed from it
+        raise
+
+
+def _finish(config: Mapping[str, Any], subject: Subject, reader: Reader, draft: build.Draft, name: str) -> Architecture:
+    return Architecture(
+        name=name or _own_name(config),
+        model_type=subject.model_type,
+        hidden=reader.dim("hidden_size"),
+        vocab=reader.dim("vocab_size"),
+        max_position=_max_position(reader),
+        groups=_groups(draft.layers),
+        embedding_params=draft.embedding,
+        lm_head_params=draft.lm_head,
+        lookup_params=draft.lookup,
+        outer_norms=draft.norms,
+        outer_biases=draft.biases,
+        outer_other=draft.other,
+        vision_params=vision.vision_params(config, subject, reader.dim("hidden_size")),
+        quantization=parse_quantization(config) or parse_quantization(subject.text),
+        warnings=tuple(subject.warnings),
+    )
+
+
+def _own_name(config: Mapping[str, Any]) -> str:
+    value = config.get("_name_or_path")
+    return value if isinstance(value, str) else ""
+
+
+def _max_position(reader: Reader) -> int:
+    value = reader.get("max_position_embeddings")
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= 1 << 40 else 0
+
+
+def _groups(layers: list[Layer]) -> tuple[LayerGroup, ...]:
+    places: dict[Layer, list[int]] = {}
+    by_identity: dict[int, list[int]] = {}
+    for index, layer in enumerate(layers):
+        indices = by_identity.get(id(layer))
+        if indices is None:
+            indices = by_identity[id(layer)] = places.setdefault(layer, [])
+        indices.append(index)
+    return tuple(LayerGroup(layer, tuple(indices)) for layer, indices in places.items())
