@@ -10,6 +10,7 @@ import numpy as np
 
 from roofline import serving, training
 from roofline.codes import BOUNDS
+from roofline.evaluate import training_coefficients
 from roofline.intervals import interval
 from roofline.question import Question
 from roofline.remedies import would_fit
@@ -168,10 +169,9 @@ def _bound(shares: Mapping[str, Any]) -> Json:
 
 def _operators(question: Question, choice: Choice) -> list[Json]:
     if question.scenario.workload == "training":
-        found: Sequence[Any] = training.operators(choice.batch, training.load(choice.gpus))
+        found: Sequence[Any] = training.operators(choice.batch, training_coefficients(choice.gpus))
     else:
-        tokens = choice.result.memory.kv_cache_tokens
-        found = serving.operators(choice.batch, tokens, serving.load(choice.gpus))
+        found = serving.operators(choice.batch, choice.result.memory, serving.load(choice.gpus))
     return [_plain(operator) for operator in found]
 
 

@@ -1,6 +1,7 @@
 """Memory, speed and cost of a batch: the engine on arrays, one call for one scenario or a million."""
 
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,6 +15,20 @@ from roofline.hardware import Gpu
 Record = TypeVar("Record")
 # Chunk in which a large batch is computed: its intermediate arrays stay in the processor's cache.
 CHUNK = 16_384
+TIMES = ("step_time_s", "time_to_train_s", "ttft_s", "ttft_benchmark_s", "ttft_p99_s", "tpot_s", "e2e_latency_s")
+RATES = (
+    "tokens_per_s",
+    "tokens_per_s_per_gpu",
+    "tflops_per_gpu",
+    "mfu",
+    "hfu",
+    "mbu",
+    "output_tokens_per_s",
+    "output_tokens_per_s_per_gpu",
+    "total_tokens_per_s",
+    "requests_per_s",
+    "prefill_tokens_per_s",
+)
 
 
 @dataclass(slots=True)
@@ -45,7 +60,7 @@ def evaluate(batch: Batch, gpus: tuple[Gpu, ...], business: Business, *, slowdow
 def _evaluate_training(batch: Batch, gpus: tuple[Gpu, ...], business: Business, slowdown: Column) -> Evaluation:
     assert batch.training is not None
     held = memory.training(batch)
-    speed = training.predict(batch, training.load(gpus), slowdown=slowdown)
+    speed = _slower(training.predict(batch, training_coefficients(gpus)), slowdown)
     watts = busy_power(batch.gpu.tdp_watts, batch.gpu.idle_watts, speed.compute_share + speed.memory_share)
     spent = cost(
         gpus=batch.layout.gpus,
@@ -61,7 +76,7 @@ def _evaluate_training(batch: Batch, gpus: tuple[Gpu, ...], business: Business, 
 
 def _evaluate_serving(batch: Batch, gpus: tuple[Gpu, ...], business: Business, slowdown: Column) -> Evaluation:
     held = memory.serving(batch)
-    speed = serving.predict(batch, held.kv_cache_tokens, serving.load(gpus), slowdown=slowdown)
+    speed = _slower(serving.predict(batch, held, serving.load(gpus)), slowdown)
     watts = busy_power(batch.gpu.tdp_watts, batch.gpu.idle_watts, speed.busy * np.maximum(speed.mbu, speed.mfu))
     spent = cost(
         gpus=batch.layout.gpus,
@@ -73,6 +88,25 @@ def _evaluate_serving(batch: Batch, gpus: tuple[Gpu, ...], business: Business, s
         productive=business.productive,
     )
     return Evaluation(held, speed, spent, held.fits)
+
+
+@cache
+def training_coefficients(gpus: tuple[Gpu, ...]) -> training.TrainingCoefficients:
+    """The shipped coefficients of training, bound to a catalogue of GPUs."""
+    return training.build(training.fitted(), gpus)
+
+
+def _slower(speed: Record, factor: Column) -> Record:
+    """All times multiplied by `factor`, all rates and shares of a peak divided by it; an offered request rate stays."""
+    if np.ndim(factor) == 0 and factor == 1.0:
+        return speed
+    for name in TIMES:
+        if hasattr(speed, name):
+            setattr(speed, name, getattr(speed, name) * factor)
+    for name in RATES:
+        if hasattr(speed, name):
+            setattr(speed, name, getattr(speed, name) / factor)
+    return speed
 
 
 def rows(record: Record, index: NDArray[np.intp] | int) -> Record:
