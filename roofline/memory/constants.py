@@ -11,13 +11,13 @@ Column = Any
 class ServingConstants(NamedTuple):
     """What engines hold beside weights and KV cache. Bytes, or bytes for each unit that the name says; numbers or columns."""
 
-    activation_base: Column  # every engine, whatever the model
     hidden_vectors_0: Column  # 16-bit vectors of the hidden size alive at the peak of a layer, one token: vLLM before 0.9
     hidden_vectors_1: Column  # from 0.9
     logit_bytes_1: Column  # sampler warm-up, one logit of one sequence: vLLM before 0.17
     logit_bytes_2: Column  # from 0.17
-    expert_workspace: Column  # share of the routed activations that fused MoE kernels hold
-    non_torch_single_1: Column  # context and libraries, one GPU: vLLM before 0.18
+    expert_workspace: Column  # share of the routed activations that fused MoE kernels hold, from 0.9
+    non_torch_0: Column  # context and libraries: vLLM before 0.9
+    non_torch_single_1: Column  # one GPU, vLLM 0.9 to 0.17
     non_torch_single_2: Column  # from 0.18
     non_torch_parallel_1: Column  # several GPUs
     non_torch_parallel_2: Column
@@ -57,3 +57,10 @@ def serving_constants() -> ServingConstants:
 def training_constants() -> TrainingConstants:
     """The shipped constants of training."""
     return TrainingConstants(*(_values()[f"training.{name}"] for name in TrainingConstants._fields))
+
+
+@cache
+def spreads() -> dict[str, float]:
+    """80th percentile of |ln(predicted / measured)| of left-out start-up logs, by quantity."""
+    prefix = "spread."
+    return {name.removeprefix(prefix): value for name, value in _values().items() if name.startswith(prefix)}

@@ -110,15 +110,16 @@ def activation_peak(batch: Batch, constants: ServingConstants) -> Column:
     assert load is not None
     tokens, tp = load.max_num_batched_tokens, layout.tp
     wide = np.maximum(np.maximum(model.mlp_width, model.shared_width) * 3.0, model.heads * (model.qk_dim + model.v_dim)) / tp
-    vectors = np.where(since(load.engine_year, YEAR_V1), constants.hidden_vectors_1, constants.hidden_vectors_0)
+    new = since(load.engine_year, YEAR_V1)
+    vectors = np.where(new, constants.hidden_vectors_1, constants.hidden_vectors_0)
     layer = tokens * 2.0 * (wide + vectors * model.hidden)
     up = np.maximum(2.0 * model.expert_width / layout.expert_tp, model.hidden)
     down = np.maximum(model.expert_width / layout.expert_tp, model.hidden)
-    fused = np.logical_not(IS_MXFP4[load.weights])  # MXFP4 kernels keep no workspace of their own
+    fused = new & np.logical_not(IS_MXFP4[load.weights])  # MXFP4 kernels keep no workspace of their own
     routed = tokens * model.top_k * 2.0 * (up + down) * constants.expert_workspace * fused
     logit = np.where(since(load.engine_year, YEAR_LEAN), constants.logit_bytes_2, constants.logit_bytes_1)
     sampler = _sequences(batch) * model.vocab * logit + tokens * model.hidden * 4.0
-    return constants.activation_base + np.maximum(layer, np.where(load.engine <= SGLANG, sampler, 0.0)) + routed
+    return np.maximum(layer, np.where(load.engine <= SGLANG, sampler, 0.0)) + routed
 
 
 def _sequences(batch: Batch) -> Column:
@@ -138,6 +139,7 @@ def runtime(batch: Batch, constants: ServingConstants) -> tuple[Column, Column]:
     new = since(load.engine_year, YEAR_LIBRARIES)
     together = np.where(new, constants.non_torch_parallel_2, constants.non_torch_parallel_1)
     context = np.where(parallel, together, np.where(new, constants.non_torch_single_2, constants.non_torch_single_1))
+    context = np.where(since(load.engine_year, YEAR_V1), context, constants.non_torch_0)
     pool = np.where(parallel, constants.pool_overhead_parallel, constants.pool_overhead_single)
     context = np.where(load.engine == SGLANG, pool, np.where(load.engine == LLAMA_CPP, constants.llama_cpp_runtime, context))
     graphs = constants.graph_base + constants.graph_per_layer * model.layers / layout.pp + constants.graph_moe * model.is_moe

@@ -1,0 +1,281 @@
+"""Reading a table of start-up logs of serving engines (the columns of data/measurements/serving_memory.csv) into scenarios.
+
+Only what a person knows before the start is an input (INPUTS); everything else in the table is a measurement and stays unread here.
+"""
+
+import csv
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+
+from roofline import architecture, codes
+from roofline.architecture import Architecture
+from roofline.columns import Batch, Gpu, Layout, Levers, Model, Serving
+from roofline.hardware import Gpu as Accelerator
+from roofline.hardware import presets
+from roofline.units import GIB
+from roofline.versions import release_year
+
+Row = Mapping[str, str]
+INPUTS = (
+    "model",
+    "config_id",
+    "config_json",
+    "engine",
+    "engine_version",
+    "dtype_or_quant",
+    "kv_cache_dtype",
+    "gpu",
+    "gpu_slug",
+    "gpu_total_GiB",
+    "tp",
+    "pp",
+    "gpu_memory_utilization",
+    "max_model_len",
+)
+# What labels say of the stored format; the first that is found decides.
+FORMAT_WORDS = (
+    ("mxfp4", "mxfp4"),
+    ("nvfp4", "nvfp4"),
+    ("mxfp8", "mxfp8"),
+    ("w8a8", "int8"),
+    ("int8", "int8"),
+    ("w4a16", "int4_g128"),
+    ("wna16", "int4_g128"),
+    ("awq", "int4_g128"),
+    ("gptq", "int4_g128"),
+    ("int4", "int4_g128"),
+    ("bnb", "nf4"),
+    ("4-bit", "nf4"),
+    ("4bit", "nf4"),
+    ("fp8", "fp8"),
+)
+PLAIN = {"bfloat16": "bf16", "bf16": "bf16", "float16": "fp16", "fp16": "fp16", "half": "fp16", "auto": "bf16", "float32": "fp32"}
+KV_WORDS = {"auto": "bf16", "": "bf16", "bfloat16": "bf16", "bf16": "bf16", "float16": "bf16", "fp8_e4m3": "fp8", "fp8_e5m2": "fp8"}
+UNCHUNKED_CONTEXT = 32_768.0  # the old engine prefilled whole prompts up to here
+NEW_ENGINE = 2025.35
+LARGE_GPU = 70 * GIB
+TOKENS_LARGE, TOKENS_SMALL = 8192.0, 2048.0  # max_num_batched_tokens by default, by the size of the GPU
+DEFAULT_LENGTH = 8192.0
+
+
+class UnderSpecified(ValueError):
+    """A row leaves out what a prediction needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """One start of an engine as a scenario, and the row it is from."""
+
+    row: Row
+    model: Model
+    gpu: Gpu
+    engine: str
+    year: float
+    weights: str
+    kv_cache: str
+    tp: float
+    pp: float
+    utilization: float  # nan where not stated: then nothing is said of the cache
+    max_model_len: float
+    weight_bytes: float  # of the checkpoint, where its configuration names exceptions; else nan
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The fold: model, GPU, GPUs, precision, engine."""
+        row = self.row
+        return (row.get("config_id") or row.get("model", ""), row.get("gpu", ""), f"{self.tp * self.pp:g}", self.weights, self.engine)
+
+
+def read_rows(path: str | Path) -> list[dict[str, str]]:
+    """The rows of a table."""
+    with Path(path).open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def shipped_rows() -> list[dict[str, str]]:
+    """The start-up logs that ship with the project."""
+    with resources.files("roofline").joinpath("data/measurements/serving_memory.csv").open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def catalogue_model(row: Row) -> Architecture:
+    """The architecture of a row: its configuration, else the catalogue model of its id or label. Raises UnderSpecified."""
+    if row.get("config_json"):
+        try:
+            return architecture.parse(json.loads(row["config_json"]))
+        except (ValueError, architecture.UnsupportedArchitecture) as fault:
+            raise UnderSpecified(f"configuration not readable: {fault}") from fault
+    for name in (row.get("config_id", ""), row.get("model", "")):
+        if name:
+            try:
+                return architecture.resolve(name)
+            except architecture.UnknownModel:
+                continue
+    raise UnderSpecified("size or architecture of the model not stated")
+
+
+def catalogue_gpu(row: Row) -> Accelerator | None:
+    """The accelerator that the label names; None where it tells only how much memory there is."""
+    known = presets()
+    if row.get("gpu_slug") in known:
+        return known[row["gpu_slug"]]
+    label = re.sub(r"[\s_/]+", "-", row.get("gpu", "").lower())
+    fits = [slug for slug in known if re.search(rf"(?<![a-z0-9]){re.escape(_base(slug))}(?![a-z0-9])", label)]
+    return known[max(fits, key=lambda slug: (len(_base(slug)), -list(known).index(slug)))] if fits else None
+
+
+def _base(slug: str) -> str:
+    """The part of a slug that names the chip: rtx-3090-ti, h100, max-1550."""
+    words = [word for word in slug.split("-") if not re.fullmatch(r"\d+gb|pcie|sxm\d*|sxm|oam|nvl", word)]
+    return "-".join(words)
+
+
+def start_of(
+    row: Row,
+    resolve_model: Callable[[Row], Architecture] = catalogue_model,
+    resolve_gpu: Callable[[Row], Accelerator | None] = catalogue_gpu,
+) -> Start:
+    """A row as a scenario. Raises UnderSpecified with what the row does not state."""
+    row = {name: (row.get(name) or "").strip() for name in INPUTS}
+    engine = _engine(row["engine"])
+    year = release_year(engine, row["engine_version"])
+    found = resolve_model(row)
+    weights = stored_format(row)
+    model = found.columns()
+    length = _number(row["max_model_len"])
+    tp = _number(row["tp"])
+    if math.isnan(tp):
+        raise UnderSpecified("number of GPUs not stated")
+    return Start(
+        row=row,
+        model=model,
+        gpu=_gpu(row, resolve_gpu),
+        engine=engine,
+        year=year,
+        weights=weights,
+        kv_cache=_kv_format(row["kv_cache_dtype"]),
+        tp=tp,
+        pp=_or(_number(row["pp"]), 1.0),
+        utilization=_number(row["gpu_memory_utilization"]),
+        max_model_len=_or(length, float(model.max_position) or DEFAULT_LENGTH),
+        weight_bytes=math.nan,
+    )
+
+
+def _engine(label: str) -> str:
+    lowered = label.lower()
+    for word, name in (("vllm", "vllm"), ("sglang", "sglang"), ("tensorrt", "tensorrt_llm"), ("llama.cpp", "llama_cpp")):
+        if word in lowered:
+            return name
+    raise UnderSpecified("engine not stated or not modelled")
+
+
+def stored_format(row: Row) -> str:
+    """The weight format that a row's label names, else its model's name."""
+    label = row["dtype_or_quant"].lower()
+    if label in PLAIN:
+        return PLAIN[label]
+    for text in (label, row["model"].lower()):
+        for word, name in FORMAT_WORDS:
+            if word in text:
+                return name
+    raise UnderSpecified("weight format not stated")
+
+
+def _kv_format(label: str) -> str:
+    name = KV_WORDS.get(label.lower(), label.lower())
+    if name not in codes.KV_FORMATS:
+        raise UnderSpecified(f"KV-cache format {label!r} not known")
+    return name
+
+
+def _gpu(row: Row, resolve_gpu: Callable[[Row], Accelerator | None]) -> Gpu:
+    found, total = resolve_gpu(row), _number(row["gpu_total_GiB"])
+    if found is None and math.isnan(total):
+        raise UnderSpecified("GPU not stated")
+    columns = found.columns() if found else presets()["a100-pcie-80gb"].columns()
+    if not math.isnan(total):
+        columns.memory_bytes = total * GIB
+    return columns
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text) if text else math.nan
+    except ValueError:
+        return math.nan
+
+
+def _or(value: float, otherwise: float) -> float:
+    return otherwise if math.isnan(value) else value
+
+
+def batched_tokens(start: Start) -> float:
+    """max_num_batched_tokens that the engine chooses where nothing is said."""
+    large = start.gpu.memory_bytes >= LARGE_GPU and start.gpu.peak_fp8 > 0
+    if start.year < NEW_ENGINE:
+        return max(start.max_model_len, TOKENS_SMALL) if start.max_model_len <= UNCHUNKED_CONTEXT else TOKENS_SMALL
+    return TOKENS_LARGE if large else TOKENS_SMALL
+
+
+def batch_of(starts: Sequence[Start]) -> Batch:
+    """The batch of some starts, shape (len(starts),)."""
+    return Batch(
+        model=Model.stack([s.model for s in starts]),
+        gpu=Gpu.stack([s.gpu for s in starts]),
+        layout=Layout.stack([_layout(s) for s in starts]),
+        levers=Levers(*(1.0 for _ in Levers.__slots__)),
+        serving=Serving.stack([_serving(s) for s in starts]),
+    )
+
+
+def _layout(start: Start) -> Layout:
+    return Layout(
+        gpus=start.tp * start.pp,
+        tp=start.tp,
+        pp=start.pp,
+        cp=1.0,
+        ep=1.0,
+        dp=1.0,
+        expert_tp=start.tp,
+        zero_stage=0.0,
+        virtual_pipeline=1.0,
+        sequence_parallel=0.0,
+        attention_dp=0.0,
+        gpus_per_node=8.0,
+        internode_bandwidth=0.0,
+    )
+
+
+def _serving(start: Start) -> Serving:
+    return Serving(
+        engine=codes.ENGINES.index(start.engine),
+        engine_year=start.year,
+        input_tokens=1024.0,
+        output_tokens=256.0,
+        concurrency=np.inf,
+        request_rate=math.nan,
+        weights=codes.WEIGHT_FORMATS.index(start.weights),
+        activations=0,
+        kv_cache=codes.KV_FORMATS.index(start.kv_cache),
+        max_model_len=start.max_model_len,
+        gpu_memory_utilization=_or(start.utilization, 0.9),
+        max_num_batched_tokens=batched_tokens(start),
+        max_num_seqs=math.nan,
+        prefix_cache_hit=0.0,
+        draft_tokens=0.0,
+        acceptance=0.0,
+        draft_cost=0.0,
+        prefill_gpus=0.0,
+        prefill_tp=0.0,
+        decode_gpus=0.0,
+        decode_tp=0.0,
+        weight_bytes_override=start.weight_bytes,
+    )

@@ -1,0 +1,164 @@
+"""Validation of serving memory: weights and KV cache of start-up logs, predicted with constants that saw no row of the same fold.
+
+A fold is all rows of one model, GPU, number of GPUs, precision and engine. Rows that say too little are skipped with what they do not say.
+"""
+
+import math
+import zlib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roofline.architecture import Architecture
+from roofline.fitting import memory as fitting
+from roofline.hardware import Gpu
+from roofline.memory.cache import cache as kv_cache
+from roofline.memory.constants import ServingConstants, spreads
+from roofline.memory.serving import ServingMemory, serving
+from roofline.memory.shards import stage
+from roofline.units import GIB
+from roofline.validation.memory_table import Start, UnderSpecified, batch_of, catalogue_gpu, catalogue_model, read_rows, shipped_rows, start_of
+from roofline.validation.residuals import Residual, source_name
+
+QUANTITIES = ("weights_bytes", "kv_cache_tokens", "kv_cache_bytes")
+MEASURED = {"weights_bytes": ("weights_GiB_per_gpu", GIB), "kv_cache_tokens": ("kv_tokens", 1.0), "kv_cache_bytes": ("kv_cache_GiB_per_gpu", GIB)}
+FOLDS = 10
+REPORTS_SEQUENCES_SINCE = 2026.4  # vLLM 0.20: the log's tokens are concurrency x max_model_len; before, blocks over groups
+NOTHING_LEFT = "an out-of-memory record"
+
+
+@dataclass(slots=True)
+class Validated:
+    """What a table gave: compared figures, and the rows that were left out by reason."""
+
+    rows: int = 0
+    residuals: list[Residual] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def predicted(self) -> int:
+        """Rows with at least one compared figure."""
+        return self.rows - sum(self.skipped.values())
+
+
+def fold_of(key: Sequence[str]) -> int:
+    """The fold of a group of rows: the same on every machine."""
+    return zlib.crc32("\x1f".join(key).encode()) % FOLDS
+
+
+@cache
+def _fold_constants() -> tuple[ServingConstants, ...]:
+    """Constants of each fold, fitted to the shipped rows of all other folds."""
+    rows = [(fold, row) for row in shipped_rows() if (fold := _shipped_fold(row)) is not None]
+    return tuple(fitting.fit([row for other, row in rows if other != fold])[0] for fold in range(FOLDS))
+
+
+def _shipped_fold(row: Mapping[str, str]) -> int | None:
+    try:
+        return fold_of(start_of(row).key)
+    except UnderSpecified:
+        return None
+
+
+def constants_for(starts: Sequence[Start]) -> ServingConstants:
+    """Columns of constants: for each row those of its fold."""
+    folds = np.array([fold_of(start.key) for start in starts], dtype=np.intp)
+    return ServingConstants(*np.array(_fold_constants())[folds].T)
+
+
+def validate(
+    rows_or_path: Sequence[Mapping[str, str]] | str | Path,
+    resolve_model: Callable[[Mapping[str, str]], Architecture] = catalogue_model,
+    resolve_gpu: Callable[[Mapping[str, str]], Gpu | None] = catalogue_gpu,
+) -> Validated:
+    """Residuals of every row of a table. Reads only the input columns for the prediction, and the measured ones for comparison."""
+    rows = read_rows(rows_or_path) if isinstance(rows_or_path, str | Path) else list(rows_or_path)
+    result = Validated(rows=len(rows))
+    starts, used = [], []
+    for number, row in enumerate(rows, start=1):
+        try:
+            starts.append(start_of(row, resolve_model, resolve_gpu))
+        except UnderSpecified as fault:
+            result.skipped[str(fault)] += 1
+        else:
+            used.append((str(row.get("id") or number), row))
+    if starts:
+        batch = batch_of(starts)
+        memory = serving(batch, constants_for(starts))
+        tokens = reported_tokens(batch, memory)
+        for index, ((identity, row), start) in enumerate(zip(used, starts, strict=True)):
+            found = _residuals(identity, row, start, _predicted(memory, tokens, index))
+            result.residuals.extend(found)
+            if not found:
+                result.skipped[_why_nothing(row)] += 1
+    return result
+
+
+def reported_tokens(batch: Any, memory: ServingMemory) -> NDArray[np.float64]:
+    """Tokens as the engine's log counts them: before vLLM 0.20 the blocks of all groups, however few tokens a windowed group needs."""
+    held = kv_cache(batch, stage(batch.model, batch.layout.pp))
+    groups = np.maximum(held.full_blocks + held.window_groups + held.state_groups, 1.0)
+    usable = np.floor(np.maximum(memory.kv_available_bytes, 0.0) / held.block)
+    old = held.grouped & (batch.serving.engine_year < REPORTS_SEQUENCES_SINCE)
+    shortest = np.where(held.window_groups > 0, np.minimum(held.full_block_tokens, held.window_block_tokens), held.full_block_tokens)
+    return np.where(old, np.floor(usable / groups) * shortest, memory.kv_cache_tokens)
+
+
+def _predicted(memory: ServingMemory, tokens: NDArray[np.float64], index: int) -> dict[str, float]:
+    return {
+        "weights_bytes": float(memory.weights_bytes[index]),
+        "kv_cache_tokens": float(tokens[index]),
+        "kv_cache_bytes": max(float(memory.kv_available_bytes[index]), 0.0),
+    }
+
+
+def _residuals(identity: str, row: Mapping[str, str], start: Start, predicted: Mapping[str, float]) -> list[Residual]:
+    found = []
+    for quantity in QUANTITIES:
+        column, unit = MEASURED[quantity]
+        measured = _measured(row, column) * unit
+        if not measured > 0 or (quantity != "weights_bytes" and math.isnan(start.utilization)):
+            continue
+        value = predicted[quantity]
+        spread = math.exp(spreads()[quantity])
+        found.append(
+            Residual(
+                id=identity,
+                quantity=quantity,
+                measured=measured,
+                predicted=value,
+                low=value / spread,
+                high=value * spread,
+                gpu=row.get("gpu", ""),
+                source=source_name(row.get("ref", "")),
+                architecture=_kind(start),
+                engine=start.engine,
+                model=row.get("model", ""),
+                precision=start.weights,
+            )
+        )
+    return found
+
+
+def _measured(row: Mapping[str, str], column: str) -> float:
+    try:
+        return float(row.get(column) or "nan")
+    except ValueError:
+        return math.nan
+
+
+def _why_nothing(row: Mapping[str, str]) -> str:
+    if not (row.get("gpu_memory_utilization") or "").strip():
+        return "memory utilization not stated"
+    return NOTHING_LEFT
+
+
+def _kind(start: Start) -> str:
+    model = start.model
+    return "hybrid" if model.is_hybrid else "mla" if model.is_mla else "moe" if model.is_moe else "dense"
