@@ -184,7 +184,7 @@ REST_FRAMEWORK = {
         "anon": env.str("ROOFTREE_THROTTLE_ANON", default="6000/minute"),
         "user": env.str("ROOFTREE_THROTTLE_USER", default="12000/minute"),
     },
-    "EXCEPTION_HANDLER": "config.exceptions.exception_handler",
+    "EXCEPTION_HANDLER": "faces.exceptions.exception_handler",
     "PAGE_SIZE": 100,
     "UNICODE_JSON": True,
     "TEST_REQUEST_DEFAULT_FORMAT": "json",

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from simple_history.models import HistoricalRecords
 
 from accounts.models import Owned
+from faces.validators import finite
 from gpus.models import Gpu
 
 CURRENT = timedelta(days=365)
@@ -56,7 +57,7 @@ class Offer(Owned):
     )
     region = models.CharField(_("region"), max_length=40, blank=True)
     price_per_gpu_hour_usd = models.FloatField(
-        _("USD per accelerator and hour"), validators=[MinValueValidator(1e-4), MaxValueValidator(1e5)]
+        _("USD per accelerator and hour"), validators=[finite, MinValueValidator(1e-4), MaxValueValidator(1e5)]
     )
     purchase_model = models.CharField(
         _("bought as"), max_length=30, choices=PurchaseModel.choices, default=PurchaseModel.ON_DEMAND
@@ -90,7 +91,7 @@ class PurchasePrice(Owned):
     """What one accelerator costs to buy."""
 
     gpu = models.ForeignKey(Gpu, verbose_name=_("accelerator"), on_delete=models.PROTECT, related_name="purchase_prices")
-    price_usd_per_gpu = models.FloatField(_("USD per accelerator"), validators=[MinValueValidator(1)])
+    price_usd_per_gpu = models.FloatField(_("USD per accelerator"), validators=[finite, MinValueValidator(1)])
     scope = models.CharField(_("what the price covers"), max_length=80)
     date = models.DateField(_("date"), null=True, blank=True)
     source = models.CharField(_("source"), max_length=300)

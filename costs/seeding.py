@@ -3,11 +3,12 @@
 from pathlib import Path
 
 from django.db import transaction
+from simple_history.utils import bulk_create_with_history
 
 from costs.dates import first_day
 from costs.models import Offer, PurchasePrice
 from gpus.models import Gpu
-from faces.shipped import csv_rows
+from faces.shipped import REASON, csv_rows
 
 DATA = Path(__file__).parent / "data"
 OFFERS = DATA / "prices.csv"
@@ -55,7 +56,8 @@ def seed() -> str:
     gpus = {gpu.slug: gpu for gpu in Gpu.objects.all()}
     known = {_key(offer) for offer in Offer.objects.all()}
     offers = [_offer(row, gpus) for row in csv_rows(OFFERS)]
-    Offer.objects.bulk_create(offer for offer in offers if _key(offer) not in known)
+    new = [offer for offer in offers if _key(offer) not in known]
+    bulk_create_with_history(new, Offer, default_change_reason=REASON)
     PurchasePrice.objects.filter(owner=None).delete()
     purchases = PurchasePrice.objects.bulk_create(_purchase(row, gpus) for row in csv_rows(PURCHASES))
     return f"{len(offers)} offers, {len(purchases)} purchase prices"

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from simple_history.models import HistoricalRecords
 
 from accounts.models import Owned
+from faces.validators import finite
 
 LARGEST = 1e9
 SLUG = RegexValidator(r"^[a-z0-9][a-z0-9.+-]*$", _("Lower-case letters, digits, full stops and hyphens only."))
@@ -17,7 +18,7 @@ SLUG = RegexValidator(r"^[a-z0-9][a-z0-9.+-]*$", _("Lower-case letters, digits, 
 
 def _number(label: Any, help_text: Any = "", *, needed: bool = False) -> models.FloatField[Any, Any]:
     """A non-negative number; blank means not known."""
-    bounds = [MinValueValidator(1e-6 if needed else 0), MaxValueValidator(LARGEST)]
+    bounds = [finite, MinValueValidator(1e-6 if needed else 0), MaxValueValidator(LARGEST)]
     return models.FloatField(label, null=True, blank=True, validators=bounds, help_text=help_text)
 
 

@@ -38,14 +38,15 @@ def field_errors(detail: Any) -> dict[str, list[str]]:
     return fields
 
 
-def _first_sentence(fields: dict[str, list[str]]) -> str:
+def first_sentence(fields: dict[str, list[str]]) -> str:
+    """One sentence for a person who reads only one."""
     path, messages = next(iter(fields.items()))
     return messages[0] if path == NON_FIELD else f"{path}: {messages[0]}"
 
 
 def _invalid(detail: Any) -> dict[str, Any]:
     fields = field_errors(detail)
-    return error_body("invalid", _first_sentence(fields) if fields else _("Invalid input."), fields)
+    return error_body("invalid", first_sentence(fields) if fields else _("Invalid input."), fields)
 
 
 def _as_drf(error: Exception) -> exceptions.APIException | None:

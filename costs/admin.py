@@ -1,0 +1,30 @@
+"""Prices in the administration."""
+
+from typing import ClassVar
+
+from django.contrib import admin
+from simple_history.admin import SimpleHistoryAdmin
+
+from costs.models import Offer, PurchasePrice
+
+
+@admin.register(Offer)
+class OfferAdmin(SimpleHistoryAdmin):
+    """Offers with their history."""
+
+    list_display: ClassVar[tuple[str, ...]] = (
+        "provider", "instance_type", "gpu", "region", "purchase_model", "price_per_gpu_hour_usd", "date_stated",
+    )  # fmt: skip
+    list_filter: ClassVar[tuple[str, ...]] = ("provider", "purchase_model")
+    search_fields: ClassVar[tuple[str, ...]] = ("provider", "instance_type", "gpu__slug")
+    list_select_related: ClassVar[tuple[str, ...]] = ("gpu",)
+    autocomplete_fields: ClassVar[tuple[str, ...]] = ("gpu",)
+
+
+@admin.register(PurchasePrice)
+class PurchasePriceAdmin(SimpleHistoryAdmin):
+    """Purchase prices with their history."""
+
+    list_display: ClassVar[tuple[str, ...]] = ("gpu", "price_usd_per_gpu", "scope", "date")
+    list_select_related: ClassVar[tuple[str, ...]] = ("gpu",)
+    autocomplete_fields: ClassVar[tuple[str, ...]] = ("gpu",)
