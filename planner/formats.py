@@ -25,8 +25,10 @@ def sig(value: object, digits: int = 3) -> str:
     number = float(value)  # type: ignore[arg-type]
     if number == 0:
         return "0"
-    decimals = digits - 1 - math.floor(math.log10(abs(number)))
-    rounded = round(number, decimals)
+    rounded = float(f"{number:.{digits - 1}e}")
+    if abs(rounded) >= 1e12:
+        return f"{rounded:.{digits - 1}e}".replace("e+", "e")
+    decimals = digits - 1 - math.floor(math.log10(abs(rounded)))
     text = f"{rounded:,.{max(decimals, 0)}f}"
     return text.rstrip("0").rstrip(".") if "." in text and abs(rounded) < 1 else text
 
@@ -72,7 +74,7 @@ def usd(value: object) -> str:
         return EMPTY
     number = float(value)  # type: ignore[arg-type]
     sign, size = ("-" if number < 0 else ""), abs(number)
-    if size >= 1000:
+    if size >= 999.995:
         return f"{sign}${size:,.0f}"
     if 0 < size < 0.1:
         return f"{sign}${sig(size)}"

@@ -12,13 +12,13 @@ CASE_STUDIES = Path(__file__).parent / "data" / "case_studies.json"
 DATA_FILES = [CASE_STUDIES]
 
 
-def case_study_facts() -> dict[str, Any]:
-    """The shipped file: studies, the published record and the market's span of prices."""
-    facts: dict[str, Any] = json.loads(CASE_STUDIES.read_text(encoding="utf-8"))
+def case_study_facts() -> list[dict[str, Any]]:
+    """The shipped studies."""
+    facts: list[dict[str, Any]] = json.loads(CASE_STUDIES.read_text(encoding="utf-8"))
     return facts
 
 
 def seed() -> str:
     """Write the case studies; a line that says what was loaded."""
-    studies = [case_study_load(facts=facts, position=position) for position, facts in enumerate(case_study_facts()["studies"])]
+    studies = [case_study_load(facts=facts, position=position) for position, facts in enumerate(case_study_facts())]
     return f"{len(studies)} case studies"

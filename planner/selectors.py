@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
 from planner.models import CaseStudy, Comparison, Scenario, Sweep, Tag
+from predictions.services import predict_many
 
 
 def _visible(user: Any) -> Q:
@@ -85,8 +86,9 @@ def sweep_rows(sweep: Sweep, *, start: int = 0, stop: int | None = None) -> list
     return [row for row in rows if row["n"] >= start and (stop is None or row["n"] < stop)]
 
 
-def predictions_of(scenarios: Sequence[dict[str, Any]], *, user: Any = None) -> list[dict[str, Any]]:
-    """A prediction for each scenario in one vectorised call; `{"error": …}` in the place of one that cannot be answered."""
-    from predictions.services import predict_many
+def predictions_of(scenarios: Sequence[Mapping[str, Any]], *, user: Any = None, detail: bool = False) -> list[dict[str, Any]]:
+    """A prediction for each scenario in one vectorised call; `{"error": …}` in the place of one that cannot be answered.
 
-    return predict_many(list(scenarios), user=user) if scenarios else []
+    Without `detail` the operators and what would fit are left out.
+    """
+    return predict_many(scenarios, user=user, detail=detail) if scenarios else []

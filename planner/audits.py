@@ -1,0 +1,48 @@
+"""Claims against roofs, records and prices: gathers the subject of a claim and asks the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from predictions.services import Gatherer
+from roofline.audit import CLAIMS, Subject, audit
+from roofline.errors import ScenarioError
+from roofline.question import Question
+
+VERDICT_CLASSES = {"plausible": "good", "beyond the published record": "bad", "beyond the roof": "bad", "inconsistent": "bad"}
+# Bytes of a parameter where a claim does not say how its weights are stored: 16 bit.
+SIXTEEN_BIT = 2.0
+
+
+def claim_audit(*, scenario: Mapping[str, Any], claim: Mapping[str, float], before: Mapping[str, float], user: Any = None) -> dict[str, Any]:
+    """Findings and verdict of a claim about a scenario. Raises ScenarioError for a scenario or a figure that is none."""
+    faults = {f"{side}.{name}": [fault] for side, figures in (("claim", claim), ("before", before)) for name, value in figures.items() if (fault := _fault(name, value))}
+    if faults:
+        raise ScenarioError(faults)
+    question = Gatherer(user).question(scenario)
+    return audit(subject_of(question), claim, before)
+
+
+def subject_of(question: Question) -> Subject:
+    """What the claim is about: the model at 16 bit, the machine, the arithmetic that is claimed."""
+    scenario = question.scenario
+    serving = scenario.workload == "inference"
+    precision = str(scenario.get("inference.activations" if serving else "training.precision", "bf16"))
+    return Subject(
+        workload=scenario.workload, model=question.model, gpu=question.gpu, gpus=int(scenario.get("gpu_count") or 1),
+        precision=precision, weight_bytes=SIXTEEN_BIT * float(question.model.total_params),
+    )  # fmt: skip
+
+
+def verdict_class(verdict: str) -> str:
+    """The badge of a verdict."""
+    return "warn" if verdict.startswith("plausible only if") else VERDICT_CLASSES.get(verdict, "")
+
+
+def _fault(name: str, value: Any) -> str:
+    if name not in CLAIMS:
+        return f"Unknown figure. Allowed: {', '.join(CLAIMS)}."
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e18:
+        return "Must be a number above 0."
+    return ""

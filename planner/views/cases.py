@@ -1,0 +1,104 @@
+"""Case studies: what was published, what the engine predicts, what the claim implies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from planner.audits import claim_audit, verdict_class
+from planner.models import CaseStudy
+from planner.present import COST, SERVING, TRAINING, answer, figure, value_at
+from planner.queries import query_of
+from planner.selectors import case_studies, predictions_of
+from planner.twins import csv_twin, json_twin
+from roofline.audit import CLAIMS
+
+# A published figure beside the predicted one.
+SAME_FIGURE = {
+    "tokens_per_s_per_gpu": "training.tokens_per_s_per_gpu", "tokens_per_s": "inference.output_tokens_per_s", "mfu": "training.mfu",
+    "tpot_s": "inference.tpot_s", "usd_per_million_tokens": "cost.usd_per_million_output_tokens", "time_days": "training.time_to_train_s",
+}  # fmt: skip
+KINDS = {"mfu": "percent", "tpot_s": "seconds", "usd_per_million_tokens": "usd", "usd_saved": "usd"}
+
+
+@require_GET
+def cases(request: HttpRequest) -> HttpResponse:
+    """The page."""
+    return render(request, "planner/case_studies.html", {"studies": [_shown(study, pair) for study, pair in _predicted(request)]})
+
+
+@require_GET
+def cases_json(request: HttpRequest) -> HttpResponse:
+    """Claim, predictions and audit of each study."""
+    return json_twin([
+        {
+            "slug": study.slug, "title": study.title, "story": study.story, "assumed": study.assumed, "levers": study.levers, "claim": study.claim,
+            "baseline": baseline, "optimised": optimised, "audit": _audit(study),
+        }
+        for study, (baseline, optimised) in _predicted(request)
+    ])  # fmt: skip
+
+
+@require_GET
+def cases_csv(request: HttpRequest) -> HttpResponse:
+    """Published beside predicted, one figure a row."""
+    rows = [
+        {"study": study.slug, "figure": row["name"], "published_before": row["before"], "published_after": row["after"],
+         "predicted_baseline": row["baseline_value"], "predicted_optimised": row["optimised_value"]}
+        for study, pair in _predicted(request)
+        for row in _figures(study, *pair)
+    ]  # fmt: skip
+    return csv_twin(rows, "case-studies")
+
+
+def _predicted(request: HttpRequest) -> list[tuple[CaseStudy, tuple[dict[str, Any], dict[str, Any]]]]:
+    studies = list(case_studies())
+    scenarios = [row.scenario for study in studies for row in (study.baseline, study.optimised)]
+    answers = predictions_of(scenarios, user=request.user)
+    return [(study, (answers[2 * index], answers[2 * index + 1])) for index, study in enumerate(studies)]
+
+
+def _audit(study: CaseStudy) -> dict[str, Any]:
+    return claim_audit(scenario=study.baseline.scenario, claim=study.claim["after"], before=study.claim["before"])
+
+
+def _shown(study: CaseStudy, pair: tuple[dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
+    audited = _audit(study)
+    baseline, optimised = pair
+    return {
+        "study": study, "audit": audited, "verdict_class": verdict_class(audited["verdict"]), "figures": _figures(study, *pair),
+        "baseline": {"row": study.baseline, "query": query_of(study.baseline.scenario), "answer": _said(baseline)},
+        "optimised": {"row": study.optimised, "query": query_of(study.optimised.scenario), "answer": _said(optimised)},
+        "gains": _gains(baseline, optimised),
+    }  # fmt: skip
+
+
+def _said(result: dict[str, Any]) -> str:
+    return result["error"]["message"] if "error" in result else answer(result)
+
+
+def _figures(study: CaseStudy, baseline: dict[str, Any], optimised: dict[str, Any]) -> list[dict[str, Any]]:
+    """Published and predicted figures, one row each."""
+    before, after = study.claim["before"], study.claim["after"]
+    metrics = {metric.path: metric for metric in (*SERVING, *TRAINING, *COST)}
+    rows = []
+    for name in dict.fromkeys([*before, *after]):
+        path = SAME_FIGURE.get(name)
+        rows.append({
+            "name": name, "unit": CLAIMS[name][0], "kind": "percent" if name == "mfu" else KINDS.get(name, "sig"), "before": before.get(name), "after": after.get(name),
+            **{f"{role}_value": value_at(result, path) if path else None for role, result in (("baseline", baseline), ("optimised", optimised))},
+            **{role: figure(result, metrics[path]) if path else "" for role, result in (("baseline", baseline), ("optimised", optimised))},
+        })  # fmt: skip
+    return rows
+
+
+def _gains(baseline: dict[str, Any], optimised: dict[str, Any]) -> float | None:
+    """Predicted speed-up of the optimised set-up."""
+    for path in ("training.tokens_per_s", "inference.output_tokens_per_s"):
+        old, new = value_at(baseline, path), value_at(optimised, path)
+        if old and new:
+            return float(new / old)
+    return None
