@@ -15,20 +15,20 @@ from roofline.scenario import Scenario
 # key -> (default, lowest, highest, sentence). Defaults: docs/algorithms/cost.md names their sources.
 TCO_FIELDS: dict[str, tuple[float | None, float, float, str]] = {
     "purchase_usd_per_gpu": (None, 0, 1e7, "Price of one GPU with its share of the server and the network, $."),
-    "years": (4.0, 0.1, 30, "Years over which it is written off."),
+    "years": (5.0, 0.1, 30, "Years over which it is written off."),
     "interest": (0.08, 0, 1, "Cost of capital, a year."),
     "maintenance": (0.05, 0, 1, "Maintenance, share of the price a year."),
     "watts_per_gpu": (
         None,
         0,
         1e5,
-        "Power of one GPU with its share of the server, busy, W. Left out: 1.5 x the board power.",
+        "Power of one GPU with its share of the server, busy, W. Left out: 1.8 x the board power.",
     ),
-    "pue": (1.3, 1, 5, "Power usage effectiveness of the building."),
-    "usd_per_kwh": (0.1, 0, 100, "Price of electricity."),
+    "pue": (1.25, 1, 5, "Power usage effectiveness of the building."),
+    "usd_per_kwh": (0.083, 0, 100, "Price of electricity."),
     "other_usd_per_gpu_hour": (0.0, 0, 1e5, "Space, staff, network and everything else."),
 }
-SERVER_POWER = 1.5  # all-in power of a server over the power of its GPUs' boards
+SERVER_POWER = 1.8  # all-in power of a server over the power of its GPUs' boards
 IDLE_SHARE = 0.3  # of a server's busy power
 
 
@@ -44,7 +44,10 @@ def price_of(scenario: Scenario, gpu: Gpu, offers: OfferBook, *, today: date) ->
     offer = scenario.get("price.offer")
     if offer is not None:
         return offers.price(offer)
-    return offers.median_on_demand(gpu.slug, today)
+    median = offers.median_on_demand(gpu.slug, today)
+    if median is not None:
+        scenario.choose("price.offer", median.source["offer"])
+    return median
 
 
 def _owned(ownership: Mapping[str, Any], gpu: Gpu, utilization: float) -> Price:

@@ -121,12 +121,12 @@ def single(tables: Tables, *, training: bool, times: int = 200) -> float:
     return float(np.median(spent))
 
 
-def main() -> None:
-    """Print the timings as JSON."""
+def measure() -> dict[str, float]:
+    """All timings."""
     tables = Tables()
     million(tables, CHUNK * 2)  # warm caches and imports
     seconds = million(tables)
-    report = {
+    return {
         "scenarios": 1_000_000,
         "models": int(np.size(tables.models.hidden)),
         "gpus": len(tables.gpus),
@@ -136,8 +136,7 @@ def main() -> None:
         "single_serving_ms": round(single(tables, training=False) * 1e3, 3),
         "peak_memory_gb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9, 3),
     }
-    sys.stdout.write(json.dumps(report, indent=2) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    sys.stdout.write(json.dumps(measure(), indent=2) + "\n")

@@ -6,7 +6,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
@@ -15,24 +14,43 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Calibration',
+            name="Calibration",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=200, verbose_name='name')),
-                ('version', models.CharField(max_length=64, unique=True, verbose_name='version')),
-                ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='made')),
-                ('cells', models.JSONField(default=list, verbose_name='cells')),
-                ('report', models.JSONField(default=dict, verbose_name='report')),
-                ('runs', models.PositiveIntegerField(default=0, verbose_name='runs')),
-                ('active', models.BooleanField(default=False, verbose_name='active')),
-                ('for_everyone', models.BooleanField(default=False, verbose_name='for everyone')),
-                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='calibrations', to=settings.AUTH_USER_MODEL, verbose_name='owner')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("name", models.CharField(max_length=200, verbose_name="name")),
+                ("version", models.CharField(max_length=64, unique=True, verbose_name="version")),
+                ("created_at", models.DateTimeField(auto_now_add=True, verbose_name="made")),
+                ("cells", models.JSONField(default=list, verbose_name="cells")),
+                ("report", models.JSONField(default=dict, verbose_name="report")),
+                ("runs", models.PositiveIntegerField(default=0, verbose_name="runs")),
+                ("active", models.BooleanField(default=False, verbose_name="active")),
+                ("for_everyone", models.BooleanField(default=False, verbose_name="for everyone")),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="calibrations",
+                        to=settings.AUTH_USER_MODEL,
+                        verbose_name="owner",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'calibration',
-                'verbose_name_plural': 'calibrations',
-                'ordering': ('-created_at', '-pk'),
-                'constraints': [models.UniqueConstraint(condition=models.Q(('active', True), ('for_everyone', False)), fields=('owner',), name='one_active_calibration_each'), models.UniqueConstraint(condition=models.Q(('active', True), ('for_everyone', True)), fields=('for_everyone',), name='one_active_for_everyone')],
+                "verbose_name": "calibration",
+                "verbose_name_plural": "calibrations",
+                "ordering": ("-created_at", "-pk"),
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("active", True), ("for_everyone", False)),
+                        fields=("owner",),
+                        name="one_active_calibration_each",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("active", True), ("for_everyone", True)),
+                        fields=("for_everyone",),
+                        name="one_active_for_everyone",
+                    ),
+                ],
             },
         ),
     ]

@@ -62,11 +62,12 @@ def _quantity(residuals: Sequence[Residual]) -> dict[str, Any]:
         "interval_coverage_pct": {LEVEL: _coverage(residuals)},
         "interval_width": {LEVEL: _width(residuals)},
         "ordered_pairs_pct": ranking(residuals),
-        "by": {
-            name: {group: errors(rows) for group, rows in _grouped(residuals, key).items()}
-            for name, key in GROUPS.items()
-        },
+        "by": {name: _errors_by(residuals, key) for name, key in GROUPS.items()},
     }
+
+
+def _errors_by(residuals: Sequence[Residual], key: Callable[[Residual], str]) -> dict[str, Any]:
+    return {group: errors(rows) for group, rows in _grouped(residuals, key).items()}
 
 
 def errors(residuals: Sequence[Residual]) -> dict[str, Any]:
@@ -102,7 +103,10 @@ def _width(residuals: Iterable[Residual]) -> float | None:
 
 
 def ranking(residuals: Sequence[Residual]) -> float | None:
-    """Share of pairs put in the right order, in %: pairs of one model, GPU, engine and precision that differ by over 15 %."""
+    """Share of pairs put in the right order, in %.
+
+    Pairs are of one model, GPU, engine and precision, and differ by more than 15 %.
+    """
     right = total = 0
     for rows in _grouped(residuals, lambda r: "\t".join((r.model, r.gpu, r.engine, r.precision))).values():
         pairs = list(combinations(rows, 2))
