@@ -13,10 +13,10 @@ class OfferAdmin(SimpleHistoryAdmin):
     """Offers with their history."""
 
     list_display: ClassVar[tuple[str, ...]] = (
-        "provider", "instance_type", "gpu", "region", "purchase_model", "price_per_gpu_hour_usd", "date_stated",
+        "provider", "machine", "gpu", "region", "purchase_model", "price_per_gpu_hour_usd", "date_stated",
     )  # fmt: skip
     list_filter: ClassVar[tuple[str, ...]] = ("provider", "purchase_model")
-    search_fields: ClassVar[tuple[str, ...]] = ("provider", "instance_type", "gpu__slug")
+    search_fields: ClassVar[tuple[str, ...]] = ("provider", "machine", "gpu__slug")
     list_select_related: ClassVar[tuple[str, ...]] = ("gpu",)
     autocomplete_fields: ClassVar[tuple[str, ...]] = ("gpu",)
 

@@ -6,13 +6,13 @@ from django.utils.translation import gettext_lazy as _
 from costs.models import Offer, PurchaseModel
 from faces.filters import CatalogueFilter, NullsLastOrdering
 
-SORTABLE = ("gpu__slug", "provider", "instance_type", "region", "purchase_model", "price_per_gpu_hour_usd", "date")
+SORTABLE = ("gpu__slug", "provider", "machine", "region", "purchase_model", "price_per_gpu_hour_usd", "date")
 
 
 class OfferFilter(CatalogueFilter):
     """By words, accelerator, provider, region, kind of purchase, date."""
 
-    search_fields = ("gpu__slug", "gpu__name", "provider", "instance_type", "region")
+    search_fields = ("gpu__slug", "gpu__name", "provider", "machine", "region")
 
     gpu = django_filters.AllValuesFilter(label=_("GPU"), field_name="gpu__slug")
     provider = django_filters.AllValuesFilter(label=_("Provider"))

@@ -17,7 +17,7 @@ class OfferForm(forms.ModelForm):
     class Meta:
         model = Offer
         fields = (
-            "gpu", "provider", "instance_type", "gpus_per_instance", "region", "price_per_gpu_hour_usd",
+            "gpu", "provider", "machine", "gpus_per_instance", "region", "price_per_gpu_hour_usd",
             "purchase_model", "date", "source", "notes",
         )  # fmt: skip
 

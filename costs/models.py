@@ -50,7 +50,7 @@ class Offer(Owned):
     """A price per hour. `price_per_gpu_hour_usd` is what everything is computed from."""
 
     provider = models.CharField(_("provider"), max_length=60)
-    instance_type = models.CharField(_("instance type"), max_length=60)
+    machine = models.CharField(_("instance type"), max_length=60)
     gpu = models.ForeignKey(Gpu, verbose_name=_("accelerator"), on_delete=models.PROTECT, related_name="offers")
     gpus_per_instance = models.PositiveIntegerField(
         _("accelerators per instance"), default=1, validators=[MinValueValidator(1), MaxValueValidator(10**6)]
@@ -76,7 +76,7 @@ class Offer(Owned):
         indexes: ClassVar[list[models.Index]] = [models.Index(fields=["gpu", "purchase_model", "date"], name="offer_lookup")]
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(
-                fields=["provider", "instance_type", "gpu", "region", "purchase_model", "date_stated", "source"],
+                fields=["provider", "machine", "gpu", "region", "purchase_model", "date_stated", "source"],
                 name="offer_once",
             )
         ]
@@ -84,7 +84,7 @@ class Offer(Owned):
         verbose_name_plural = _("offers")
 
     def __str__(self) -> str:
-        return f"{self.provider} {self.instance_type} {self.region}".strip()
+        return f"{self.provider} {self.machine} {self.region}".strip()
 
 
 class PurchasePrice(Owned):

@@ -19,7 +19,7 @@ DATA_FILES = [OFFERS, PURCHASES]
 def _offer(row: dict[str, str], gpus: dict[str, Gpu]) -> Offer:
     return Offer(
         provider=row["provider"],
-        instance_type=row["instance_type"],
+        machine=row["instance_type"],
         gpu=gpus[row["gpu_slug"]],
         gpus_per_instance=int(row["gpus_per_instance"]),
         region=row["region"],
@@ -45,7 +45,7 @@ def _purchase(row: dict[str, str], gpus: dict[str, Gpu]) -> PurchasePrice:
 
 def _key(offer: Offer) -> tuple[str, str, int, str, str, str, str]:
     return (
-        offer.provider, offer.instance_type, offer.gpu_id, offer.region,
+        offer.provider, offer.machine, offer.gpu_id, offer.region,
         offer.purchase_model, offer.date_stated, offer.source,
     )  # fmt: skip
 

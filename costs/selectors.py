@@ -28,7 +28,7 @@ def _price(offer: Offer, kind: str, basis: str) -> Price:
         "usd_per_gpu_hour": offer.price_per_gpu_hour_usd,
         "offer": str(offer.pk),
         "provider": offer.provider,
-        "instance_type": offer.instance_type,
+        "instance_type": offer.machine,
         "region": offer.region,
         "purchase_model": offer.purchase_model,
         "date": offer.date_stated,

@@ -35,6 +35,7 @@ class OfferSerializer(serializers.ModelSerializer):
     """An offer. `date` is a day, a month or a year, as the source states it."""
 
     gpu = GpuNameField()
+    instance_type = serializers.CharField(source="machine", max_length=60)
     date = serializers.CharField(source="date_stated", max_length=10)
     price_per_hour_usd = serializers.SerializerMethodField(help_text="Of the whole instance.")
 

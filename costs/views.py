@@ -20,13 +20,14 @@ from faces.numbers import usd
 from faces.tables import Importer
 
 KEY = ("provider", "instance_type", "gpu", "region", "purchase_model", "date", "source")
+ATTRIBUTES = {"date": "date_stated", "gpu": "gpu__slug", "instance_type": "machine"}
 LISTING = Listing(
     title=_("Prices"),
     about=_("Offers per accelerator and hour, each with its date and source. A prediction without a price takes the median current on-demand offer."),
     columns=(
         Column("gpu.slug", _("GPU"), link=lambda offer: reverse("gpu", args=[offer.gpu.slug])),
         Column("provider", _("Provider")),
-        Column("instance_type", _("Instance"), link=lambda offer: reverse("offer", args=[offer.pk])),
+        Column("machine", _("Instance"), link=lambda offer: reverse("offer", args=[offer.pk])),
         Column("region", _("Region")),
         Column("get_purchase_model_display", _("Bought as"), write=lambda label: str(label()), sort="purchase_model"),
         Column("price_per_gpu_hour_usd", _("Per GPU and hour"), number=True, write=usd),
@@ -45,8 +46,7 @@ def _find(cells: Mapping[str, str]) -> Offer | None:
     if cells.get("id", "").isdigit():
         return Offer.objects.filter(pk=int(cells["id"])).first()
     wanted = {name: cells.get(name, "") for name in KEY}
-    wanted["date_stated"], wanted["gpu__slug"] = wanted.pop("date"), wanted.pop("gpu")
-    return Offer.objects.filter(**wanted).first()
+    return Offer.objects.filter(**{ATTRIBUTES.get(name, name): value for name, value in wanted.items()}).first()
 
 
 IMPORTER = Importer(serializer=OfferSerializer, find=_find, key=KEY)

@@ -110,7 +110,7 @@ def _describe(line: Line, row: Any) -> None:
         line.action = "new"
         return
     for name, value in line.serializer.validated_data.items():
-        old = getattr(row, name)
+        old = getattr(row, name)  # validated data are by attribute
         if old != value:
             line.changes.append((name, old, value))
     line.action = "change" if line.changes else "same"

@@ -18,7 +18,9 @@ class GpuSerializer(serializers.ModelSerializer):
         fields: ClassVar[list[str]] = [*COLUMNS, "aliases"]
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """What the engine needs must be there: memory, bandwidth, at least one peak."""
+        """What the engine needs must be there: memory, bandwidth, at least one peak. What is left as it is may stay."""
+        if self.instance and all(getattr(self.instance, name) == value for name, value in attrs.items()):
+            return attrs
         known = {column: getattr(self.instance, column) for column in COLUMNS} if self.instance else {}
         spec = {key: "" if value is None else value for key, value in {**known, **attrs}.items()}
         try:
