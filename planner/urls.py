@@ -4,7 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from django.urls import URLPattern, path
+from rest_framework.routers import SimpleRouter
 
+from planner import api
 from planner.views import accuracy, audit, cases, compare, home, plan, rank, scenarios, sweeps
 
 View = Callable[..., Any]
@@ -43,4 +45,15 @@ urlpatterns = [
     path("sweep/<uuid:pk>/cancel/", sweeps.sweep_stop, name="sweep-stop"),
     *_page("audit", "audit", audit.audit_page, audit.audit_json, audit.audit_csv),
     *_page("accuracy", "accuracy", accuracy.accuracy, accuracy.accuracy_json, accuracy.accuracy_csv),
+]
+
+router = SimpleRouter()
+router.register("scenarios", api.ScenarioViewSet, basename="api-scenario")
+router.register("comparisons", api.ComparisonViewSet, basename="api-comparison")
+
+api_urlpatterns = [
+    *router.urls,
+    path("sweeps/", api.SweepsView.as_view(), name="api-sweeps"),
+    path("sweeps/<uuid:pk>/results/", api.SweepResultsView.as_view(), name="api-sweep-results"),
+    path("audits/", api.AuditsView.as_view(), name="api-audits"),
 ]
