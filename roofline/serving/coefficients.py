@@ -53,6 +53,8 @@ BY_ENGINE = (
     "mixes",  # share of prefill passes that also carry decode tokens
     "trend",  # speed-up in a year of software, as a logarithm
     "queue",  # waiting for other prompts, against M/D/1
+    "engine_compute",  # compute efficiency of its kernels against the common one
+    "engine_memory",  # the same of memory
 )
 REFERENCE_YEAR = 2026.0
 
@@ -65,6 +67,7 @@ class ServingCoefficients:
     memory: Array  # (GPUs,): share of the bandwidth
     launch: Array  # (GPUs,): kernel cost against the engine's own
     fa3: Array  # (GPUs,): what FlashAttention 3 gains there
+    accumulate: Array  # (GPUs,): 16-bit matrix rate with 16-bit against 32-bit accumulation
     stream: Array  # (weight formats,): share of the memory efficiency
     link_share: Array  # (links,)
     link_s: Array  # (links,): s for each collective
@@ -85,6 +88,7 @@ def build(values: Values, gpus: Sequence[Gpu]) -> ServingCoefficients:
         compute=np.minimum(by_gpu("family_compute")[:, None] * types, 0.95),
         memory=np.minimum(by_gpu("family_memory"), 0.97),
         launch=by_gpu("family_launch"),
+        accumulate=np.array([_half_accumulate().get(gpu.slug, 1.0) for gpu in gpus]),
         fa3=np.array([values["fa3", "Hopper"] if gpu.architecture == "Hopper" else 1.0 for gpu in gpus]),
         stream=np.array([values.get(("stream", name), values["stream", "any"]) for name in WEIGHT_FORMATS]),
         link_share=np.array([values["link_share", link] for link in LINKS]),
@@ -93,6 +97,14 @@ def build(values: Values, gpus: Sequence[Gpu]) -> ServingCoefficients:
         engine={name: np.array([values[name, engine] for engine in ENGINES]) for name in BY_ENGINE},
         scalar={name: values[name, ""] for name in SCALARS},
     )
+
+
+@cache
+def _half_accumulate() -> Mapping[str, float]:
+    """GPUs whose 16-bit matrix products run faster with 16-bit accumulation (GeForce), and by how much."""
+    with resources.files("roofline").joinpath("data/gpus.csv").open(encoding="utf-8", newline="") as lines:
+        pairs = {row["slug"]: (row["fp16_dense_tflops_fp16_accumulate"], row["fp16_dense_tflops"]) for row in csv.DictReader(lines)}
+    return {slug: max(float(fast) / float(usual), 1.0) for slug, (fast, usual) in pairs.items() if fast and usual}
 
 
 @cache

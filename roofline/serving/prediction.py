@@ -9,6 +9,7 @@ import numpy as np
 from roofline.columns import Batch
 from roofline.serving.coefficients import REFERENCE_YEAR, ServingCoefficients
 from roofline.serving.formats import FP4, FP8, HALF, Formats, formats
+from roofline.serving.operators import rows
 from roofline.serving.pools import Pools, pools
 from roofline.serving.schedule import Habits, Load, Steady, opening_burst, steady
 from roofline.serving.speculative import Speculation, speculation
@@ -17,7 +18,8 @@ from roofline.serving.step import Costs, costs
 Column = Any
 
 DEFAULT_CHUNK = 8192.0
-MOST_SEQUENCES = 4096.0
+# Sequences that engines run at once by default, one data-parallel rank (codes.ENGINES).
+MOST_SEQUENCES = np.array([1024.0, 2048.0, 2048.0, 64.0, 512.0])
 LATEST_YEAR = 2027.0
 
 
@@ -61,6 +63,7 @@ class Scene:
     speculation: Speculation
     habits: Habits
     costs: Costs
+    coefficients: ServingCoefficients
 
 
 def scene(batch: Batch, memory: Room, c: ServingCoefficients) -> Scene:
@@ -75,7 +78,7 @@ def scene(batch: Batch, memory: Room, c: ServingCoefficients) -> Scene:
     context = serving.input_tokens + 0.5 * serving.output_tokens
     cached = serving.input_tokens * serving.prefix_cache_hit
     k = costs(batch, f, c, where.shape, context, cached + 0.5 * load.prompt)
-    return Scene(batch, f, where, load, spec, habits, _aged(k, serving, c))
+    return Scene(batch, f, where, load, spec, habits, _aged(k, serving, c), c)
 
 
 def _aged(k: Costs, serving: Any, c: ServingCoefficients) -> Costs:
@@ -117,7 +120,7 @@ def _load(batch: Batch, where: Pools, memory: Room) -> Load:
     output = np.maximum(serving.output_tokens, 1.0)
     # Pages waste half a page; without paging each sequence reserves the longest length that the engine admits.
     held = np.where(levers.paged_attention > 0, memory.mean_concurrency, memory.max_concurrency)
-    admitted = np.where(serving.max_num_seqs > 0, serving.max_num_seqs, MOST_SEQUENCES) * where.decode_ranks
+    admitted = np.where(serving.max_num_seqs > 0, serving.max_num_seqs, MOST_SEQUENCES[serving.engine]) * where.decode_ranks
     most = np.maximum(np.minimum(held, admitted), 1.0)
     chunk = np.where((serving.max_num_batched_tokens > 0) & (levers.chunked_prefill > 0), serving.max_num_batched_tokens, DEFAULT_CHUNK)
     chunk = np.where(levers.chunked_prefill > 0, chunk, np.maximum(new, chunk)) * where.prefill_ranks
@@ -221,4 +224,7 @@ def _bound(state: Steady) -> Mapping[str, Column]:
 
 
 def operators(batch: Batch, memory: Room, c: ServingCoefficients) -> list[dict[str, Any]]:
-    raise NotImplementedError
+    """Operators of a batch of one scenario: name, phase (decode or prefill), count, and of one occurrence on one GPU flops, bytes, intensity, time_s and
+    bound. The rows of a phase add up to its pass; decode is one step of the steady state, prefill the pass of one prompt."""
+    s = scene(batch, memory, c)
+    return rows(s, steady(s.costs, s.pools, s.load, s.speculation, s.habits))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from roofline.codes import ENGINES
 from roofline.columns import Batch
 from roofline.serving.coefficients import FAST, NETWORK, PCIE, ServingCoefficients
 from roofline.serving.formats import HALF, Formats
@@ -21,6 +22,7 @@ INDEXER_KERNELS = 6.0
 UNFUSED_KERNELS = 6.0  # further launches of a layer whose element-wise chains are not fused
 UNFUSED_PASSES = 10.0  # and its further passes over the hidden state: read and write of each step
 HALF_BYTES = 2.0
+LLAMA_CPP = ENGINES.index("llama_cpp")
 
 
 class Shape(NamedTuple):
@@ -74,11 +76,13 @@ def costs(batch: Batch, f: Formats, c: ServingCoefficients, shape: Shape, contex
     assert load is not None
     k = c.scalar
     tp = shape.tp
-    stream = gpu.bandwidth * c.memory[gpu.code]
+    stream = gpu.bandwidth * c.memory[gpu.code] * c.engine["engine_memory"][load.engine]
     weights = stream * c.stream[load.weights]
-    attention_rate = f.attention_peak * c.compute[gpu.code, f.attention_type]
-    feed_rate = f.feed_peak * c.compute[gpu.code, f.feed_type]
-    half_rate = f.half_peak * c.compute[gpu.code, HALF]
+    # llama.cpp accumulates in 16 bit (or in integers), which GeForce runs at twice the rate.
+    kernels_share = c.engine["engine_compute"][load.engine] * np.where(load.engine == LLAMA_CPP, c.accumulate[gpu.code], 1.0)
+    attention_rate = f.attention_peak * c.compute[gpu.code, f.attention_type] * kernels_share
+    feed_rate = f.feed_peak * c.compute[gpu.code, f.feed_type] * kernels_share
+    half_rate = f.half_peak * c.compute[gpu.code, HALF] * kernels_share
 
     attention = model.attention_params + model.recurrent_params
     feed = model.mlp_params + model.shared_expert_params

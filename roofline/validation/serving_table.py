@@ -25,6 +25,7 @@ DRAWN_LENGTHS = ("aic-", "ixdb-", "ix_")
 DRAWN_MEAN = 0.9
 BENCHMARK_CONCURRENCY = 64.0  # up to here TTFT at fixed concurrency is compared: beyond it is queueing
 EVERYTHING_QUEUED = math.inf
+MICRO_BATCH = 512.0  # tokens that llama.cpp takes in one pass by default (n_ubatch)
 MLPERF_LENGTHS = {  # public mean prompt and answer lengths of the data sets, tokens
     "cnn-dailymail": (870.0, 128.0),
     "openorca+gsm8k+mbxp": (330.0, 145.0),
@@ -60,7 +61,8 @@ UTILIZATION = re.compile(r"gpu_mem_util[ =]([\d.]+)")
 SHARED_PREFIX = re.compile(r"shared system prompt (\d+)")
 MONTH = re.compile(r"(20\d\d)(?:-(\d\d))?")
 DATASET = re.compile(r"dataset: ([^;,]*)")
-BACKEND = re.compile(r"(vulkan_radv|vulkan_amdvlk|vulkan|rocwmma|hip|rocm|metal|cuda|sycl)", re.IGNORECASE)
+ACTIVE = re.compile(r"-A(\d+(?:\.\d+)?)B")
+BACKEND = re.compile(r"(vulkan_radv|vulkan_amdvlk|vulkan|rocwmma|hip|rocm|metal|cuda|sycl)")
 
 
 class UnderSpecified(ValueError):
@@ -193,7 +195,7 @@ def read_run(row: Row) -> Run:
         concurrency=math.nan,
         request_rate=math.nan,
         prefix_hit=0.0,
-        chunk=_or(_found(CHUNK, notes), 8192.0),
+        chunk=_or(_found(CHUNK, notes), MICRO_BATCH if engine == "llama_cpp" else 8192.0),
         sequences=_found(SEQUENCES, notes),
         utilization=_or(_found(UTILIZATION, notes), 0.9),
         file_bytes=_file_bytes(notes),
@@ -222,8 +224,8 @@ def engine_of(label: str) -> str:
 
 def _variant(row: Row, engine: str) -> str:
     if engine == "llama_cpp":
-        found = BACKEND.search(row.get("engine", ""))
-        return found[1].lower() if found else ""
+        found = BACKEND.findall(row.get("engine", "").lower())
+        return found[-1] if found else ""
     if "gap-analysis" in row.get("notes", ""):
         return "sweep"
     if "MLPerf" in row.get("notes", ""):
@@ -257,7 +259,7 @@ def _aliases(file: str, label: str, target: str) -> dict[str, str]:
 
 
 def model_of(row: Row) -> Architecture:
-    """The architecture of a row: its configuration, else the catalogue model, else the label's alias."""
+    """The architecture of a row: its configuration, else the catalogue model, else the label's alias, else typical dimensions of the stated size."""
     if row.get("config_json"):
         return _parsed(row["config_json"])
     known = architecture.presets()
@@ -266,7 +268,10 @@ def model_of(row: Row) -> Architecture:
     for name in (model_id, alias, label):
         if name in known:
             return known[name]
-    raise UnderSpecified("size or architecture of the model not stated")
+    size, active = number(row, "params_b"), ACTIVE.search(model_id or label)
+    if math.isnan(size):
+        raise UnderSpecified("size or architecture of the model not stated")
+    return architecture.typical(size, float(active[1]) if active else None)
 
 
 @cache
@@ -358,7 +363,8 @@ def _with_load(run: Run) -> Run:
         return replace(run, request_rate=rate, prefix_hit=hit)
     if math.isnan(concurrency):
         raise UnderSpecified("concurrency not stated")
-    return replace(run, concurrency=concurrency)
+    # Benchmarks at a fixed concurrency let the engine run all of it.
+    return replace(run, concurrency=concurrency, sequences=_or(run.sequences, max(concurrency, 64.0)))
 
 
 def _data_set_lengths(row: Row, isl: float, osl: float) -> tuple[float, float]:
