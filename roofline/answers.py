@@ -10,7 +10,6 @@ import numpy as np
 
 from roofline import serving, training
 from roofline.codes import BOUNDS
-from roofline.evaluate import training_coefficients
 from roofline.intervals import interval
 from roofline.question import Question
 from roofline.remedies import would_fit
@@ -68,7 +67,7 @@ def answer(question: Question, choice: Choice, *, detail: bool) -> Json:
     body["bound"] = _bound(shares)
     body["operators"] = _operators(question, choice) if detail else []
     body["cost"] = _cost(question, choice)
-    body["interval"] = interval(question, choice)
+    body["interval"] = interval(question, choice, body[question.scenario.workload])
     _warn(question, choice)
     body["warnings"] = question.warnings
     return body
@@ -169,7 +168,7 @@ def _bound(shares: Mapping[str, Any]) -> Json:
 
 def _operators(question: Question, choice: Choice) -> list[Json]:
     if question.scenario.workload == "training":
-        found: Sequence[Any] = training.operators(choice.batch, training_coefficients(choice.gpus))
+        found: Sequence[Any] = training.operators(choice.batch, training.load(choice.gpus))
     else:
         found = serving.operators(choice.batch, choice.result.memory, serving.load(choice.gpus))
     return [_plain(operator) for operator in found]

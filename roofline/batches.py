@@ -127,5 +127,5 @@ def _serving(question: Question) -> Serving:
         prefill_tp=float(get("inference.disaggregated.prefill.tp", 0)),
         decode_gpus=float(get("inference.disaggregated.decode.gpus", 0)),
         decode_tp=float(get("inference.disaggregated.decode.tp", 0)),
-        weight_bytes_override=question.stored_weight_bytes(),
+        weight_bytes_override=math.nan,
     )

@@ -1,7 +1,6 @@
 """Memory, speed and cost of a batch: the engine on arrays, one call for one scenario or a million."""
 
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -60,7 +59,7 @@ def evaluate(batch: Batch, gpus: tuple[Gpu, ...], business: Business, *, slowdow
 def _evaluate_training(batch: Batch, gpus: tuple[Gpu, ...], business: Business, slowdown: Column) -> Evaluation:
     assert batch.training is not None
     held = memory.training(batch)
-    speed = _slower(training.predict(batch, training_coefficients(gpus)), slowdown)
+    speed = _slower(training.predict(batch, training.load(gpus)), slowdown)
     watts = busy_power(batch.gpu.tdp_watts, batch.gpu.idle_watts, speed.compute_share + speed.memory_share)
     spent = cost(
         gpus=batch.layout.gpus,
@@ -88,12 +87,6 @@ def _evaluate_serving(batch: Batch, gpus: tuple[Gpu, ...], business: Business, s
         productive=business.productive,
     )
     return Evaluation(held, speed, spent, held.fits)
-
-
-@cache
-def training_coefficients(gpus: tuple[Gpu, ...]) -> training.TrainingCoefficients:
-    """The shipped coefficients of training, bound to a catalogue of GPUs."""
-    return training.build(training.fitted(), gpus)
 
 
 def _slower(speed: Record, factor: Column) -> Record:

@@ -18,7 +18,8 @@ Json = dict[str, Any]
 Change = dict[str, Any]  # path -> value
 
 MOST = 3
-SMALLER_WEIGHTS = ("fp8", "int8", "nvfp4", "int4_g128")
+# Weight formats worth a try, with the arithmetic that the hardware must have for them.
+SMALLER_WEIGHTS = {"fp8": "fp8", "int8": "int8", "nvfp4": "fp4", "int4_g128": ""}
 GROWTH = (2, 4, 8, 16, 32)
 
 
@@ -53,7 +54,9 @@ def _changes(question: Question) -> Iterator[Change]:
             yield from ({"training.method": "lora"}, {"training.method": "qlora"})
     else:
         stored = scenario.get("inference.weights")
-        yield from ({"inference.weights": weights} for weights in SMALLER_WEIGHTS if weights != stored)
+        for weights, peak in SMALLER_WEIGHTS.items():
+            if weights != stored and (not peak or question.gpu.peak(peak)):
+                yield {"inference.weights": weights}
         yield {"inference.kv_cache": "fp8"}
         shorter = scenario.get("inference.input_tokens") + scenario.get("inference.output_tokens")
         if shorter < scenario.get("inference.max_model_len"):
