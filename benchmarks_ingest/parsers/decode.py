@@ -16,6 +16,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\n]*\x07")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _HTML = re.compile(r"\s*(?:<!--.*?-->\s*)*<(?:!doctype html|html)\b", re.IGNORECASE | re.DOTALL)
 _RANK = re.compile(r"^(?:\[(?:default|rank)?\d+\]:?|\d{1,5}:)\s?", re.MULTILINE)
+_JSON_TEXT = re.compile(r'\{\s*["}]|\[\s*[\[{\]]')
 _JSON_START = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
 _MAX_RESYNCS = 50
 
@@ -53,13 +54,13 @@ class Document:
     @cached_property
     def is_json(self) -> bool:
         """Whether the text begins as JSON does."""
-        return self.text.lstrip()[:1] in ("{", "[") and bool(self.values)
+        return _JSON_TEXT.match(self.head.lstrip()) is not None and bool(self.values)
 
     @cached_property
     def values(self) -> list[Any]:
         """All top-level JSON objects and lists in the text, in order; broken pieces are skipped and noted."""
         values, broken = json_values(self.text)
-        if broken and values:
+        if broken and values and _JSON_TEXT.match(self.head.lstrip()):
             self.notes.append(f"{broken} piece(s) of broken or truncated JSON skipped")
         return values
 
@@ -112,7 +113,20 @@ def read_document(data: bytes, name: str, max_unpacked: int = 200 * 2**20) -> Do
     for magic, what in MAGIC:
         if data.startswith(magic):
             raise Unreadable(f"binary file: {what}, not a benchmark result")
-    return Document(name, data, _checked(_decoded(data, notes)), notes=notes)
+    text = _checked(_decoded(data, notes))
+    return Document(name, data, _notebook_text(text) or text, notes=notes)
+
+
+def _notebook_text(text: str) -> str:
+    """The sources and outputs of a Jupyter notebook as plain text; empty for anything else."""
+    if '"nbformat"' not in text or '"cells"' not in text:
+        return ""
+    try:
+        cells = json.loads(text)["cells"]
+        parts = [part for cell in cells for part in (cell.get("source"), *(output.get("text") for output in cell.get("outputs", []))) if part]
+        return "\n".join("".join(part) for part in parts)
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return ""
 
 
 def gunzip(data: bytes, max_unpacked: int, notes: list[str]) -> bytes:

@@ -1,7 +1,31 @@
 """The built-in formats, one small file a tool. The order decides only between equal scores."""
 
 from ..protocol import Parser
-from . import genai, guidellm, inference_perf, inferencex, llama_bench, llmd, llmperf, mlperf_inference, optimum, serve_stdout, sglang, trtllm, vllm_offline, vllm_serve
+from . import (
+    deepspeed,
+    eval_tools,
+    evidence,
+    framework_logs,
+    genai,
+    guidellm,
+    hf_trainer,
+    inference_perf,
+    inferencex,
+    llama_bench,
+    llmd,
+    llmperf,
+    megatron,
+    mlperf_inference,
+    mlperf_training,
+    nanogpt,
+    optimum,
+    serve_stdout,
+    sglang,
+    trtllm,
+    vllm_offline,
+    vllm_serve,
+    wandb,
+)
 
 BUILT_IN: tuple[Parser, ...] = (
     vllm_serve.VllmServe(), vllm_serve.VllmSweep(), vllm_serve.SecondsLookalike(), vllm_offline.VllmThroughput(), vllm_offline.VllmLatency(),
@@ -13,4 +37,10 @@ BUILT_IN: tuple[Parser, ...] = (
     inferencex.InferencexJson(), inferencex.InferencexTable(), mlperf_inference.MlperfSummary(), mlperf_inference.MlperfDetail(),
     mlperf_inference.MlperfResultsJson(), mlperf_inference.MlperfTable(), llama_bench.LlamaBench(), llama_bench.LlamaBenchCsv(), llama_bench.LlamaBenchSql(),
     llama_bench.LlamaBenchMarkdown(), llama_bench.LlamaBenchDerived(), optimum.OptimumJson(), optimum.OptimumMarkdown(), optimum.OptimumCsv(),
+    mlperf_training.MlperfTraining(), megatron.MegatronLog(), megatron.MegatronGolden(), framework_logs.Nemo(), framework_logs.Torchtitan(),
+    framework_logs.Maxtext(), framework_logs.Nanotron(), framework_logs.Litgpt(), framework_logs.LitgptCsv(), nanogpt.NanoGpt(), nanogpt.ModdedNanoGpt(),
+    deepspeed.DeepspeedLog(), hf_trainer.HfResults(), hf_trainer.HfStdout(), hf_trainer.LlamaFactoryLog(), wandb.WandbChart(), wandb.WandbSummary(),
+    wandb.WandbConfig(), eval_tools.Evalscope(), eval_tools.EvalscopePercentiles(), eval_tools.OpenvinoBench(), eval_tools.FireworksCsv(),
+    eval_tools.LocustStats(), eval_tools.K6Summary(), eval_tools.LlmOptimizer(), eval_tools.HfInferenceBenchmarker(), eval_tools.Ollama(),
+    evidence.GpuMonitor(), evidence.ProfilerTrace(), evidence.NcclTable(), evidence.LossCurve(), evidence.ServerLog(),
 )  # fmt: skip
