@@ -6,8 +6,9 @@ Bytes of one token in one layer, 16 bit, one GPU of t (Korthikanti et al., arXiv
     attention         2 (H + 2 Hkv) hd + 2 H hd + 4 H of softmax statistics, / t; without FlashAttention 5 H s more
     feed-forward      gated 6 ff, not gated 4 ff, / t; MoE k (6 e + 4 d) + 6 sh, / t: EP does not divide it
 
-so 34 d for GPT-3 and for Llama-3-8B. Selective recompute drops the attention scores; full recompute keeps the input of a layer and one
-layer's full set to work with. A pipeline's first stage holds min(m, p) micro-batches, (p - 1) / v more where stages are interleaved.
+so 34 d for GPT-3 and for Llama-3-8B. Selective recompute drops the attention scores in Megatron and its relatives; PyTorch stacks keep a
+layer's input, the attention output and every other product. Full recompute keeps the input of a layer and one layer's full set to work with;
+the backward pass of a feed-forward holds gradients as large as what it kept. A pipeline's first stage holds min(m, p) micro-batches, (p - 1) / v more where stages are interleaved.
 Sources: docs/algorithms/memory.md.
 """
 
@@ -24,8 +25,7 @@ from roofline.memory.states import LORA, WIDE
 Column = Any
 SELECTIVE, FULL = RECOMPUTES.index("selective"), RECOMPUTES.index("full")
 # Stacks whose "selective" checkpointing recomputes most elementwise work and every other product, not the attention core alone.
-EAGER: NDArray[np.bool_] = np.array([name in ("fsdp", "torchtitan", "llm_foundry", "hf_trainer", "other") for name in FRAMEWORKS])
-FUSED_LOSS: NDArray[np.bool_] = np.array([name in ("megatron", "nemo", "torchtitan", "maxtext") for name in FRAMEWORKS])
+EAGER: NDArray[np.bool_] = np.array([name in ("fsdp", "torchtitan", "llm_foundry", "hf_trainer") for name in FRAMEWORKS])
 NARROW: NDArray[np.bool_] = np.array([name in ("fp8", "mxfp8", "nvfp4") for name in TRAINING_PRECISIONS])
 
 
@@ -33,7 +33,7 @@ class Activations(NamedTuple):
     """Bytes on one GPU."""
 
     layers: Column  # kept between forward and backward
-    working: Column  # one layer recomputed
+    working: Column  # one layer recomputed, and gradients inside its feed-forward
     loss: Column  # logits, their fp32 copy and gradient
     tokens: Column  # of one micro-batch on one GPU of the context-parallel group
 
@@ -73,6 +73,20 @@ def narrow_token_bytes(batch: Batch) -> Column:
     return products - attended
 
 
+def _every_other_product(batch: Batch) -> Column:
+    """What selective checkpointing of PyTorch stacks keeps beside a layer's input: attention output and half of the products. One token, all layers."""
+    model = batch.model
+    attended = model.full_layers * (2.0 * model.heads * model.v_dim + 4.0 * model.heads)
+    attended = attended + model.window_layers * (2.0 * model.window_heads * model.window_v_dim + 4.0 * model.window_heads)
+    attended = attended + model.mla_layers * (2.0 * model.mla_heads * model.mla_v_dim + 4.0 * model.mla_heads)
+    projected = model.full_layers * (model.heads * model.qk_dim + model.kv_heads * (model.qk_dim + model.v_dim) + model.hidden)
+    projected = projected + model.window_layers * (model.window_heads * model.window_qk_dim + model.hidden)
+    projected = projected + model.mla_layers * (model.mla_heads * (2.0 * model.mla_nope_dim + model.mla_rope_dim + model.mla_v_dim) + model.hidden)
+    feed = model.mlp_layers * ((model.mlp_matrices - 1) * model.mlp_width + model.hidden)
+    feed = feed + model.moe_layers * (model.top_k * ((model.expert_matrices - 1) * model.expert_width + 2.0 * model.hidden) + 2.0 * model.shared_width)
+    return attended + projected + feed
+
+
 def activations(batch: Batch, layers: Column, constants: TrainingConstants) -> Activations:
     """Activations of `layers` layers on the first stage for each scenario (needs `batch.training`)."""
     model, layout, run = batch.model, batch.layout, batch.training
@@ -91,17 +105,18 @@ def activations(batch: Batch, layers: Column, constants: TrainingConstants) -> A
     scores = np.where(flash, 0.0, 5.0 * attends * run.seq_len / tp)
     kept = replicated + divided
     whole = (kept + scores) * wide
-    eager = EAGER[run.framework]
-    selective = kept * np.where(eager, constants.selective_eager, 1.0) * wide
     entry = 2.0 * model.hidden * replicated_share * wide
+    selective = np.where(EAGER[run.framework], entry + _every_other_product(batch) * per_model / tp, kept) * wide
     layer = np.where(run.recompute == FULL, entry, np.where(run.recompute == SELECTIVE, selective, whole))
+    recomputed = (run.recompute == FULL) | ((run.recompute == SELECTIVE) & EAGER[run.framework])
+    gradients = feed_token_bytes(batch) * per_model / tp * wide
     micro_batches = run.global_batch / (run.micro_batch * layout.dp)
     flight = np.minimum(micro_batches, layout.pp + (layout.pp - 1) / layout.virtual_pipeline * (layout.virtual_pipeline > 1))
-    embedded = 2.0 * model.hidden * replicated_share * wide
-    logit = np.where(FUSED_LOSS[run.framework], constants.logit_fused, constants.logit_unfused)
+    own_loss = np.where(batch.levers.torch_compile > 0, constants.logit_compiled, constants.logit_eager)
+    logit = np.where(EAGER[run.framework], own_loss, constants.logit_fused)
     return Activations(
-        layers=tokens * flight * (layers * layer + embedded),
-        working=np.where(run.recompute == FULL, tokens * whole, 0.0),
+        layers=tokens * flight * (layers * layer + entry),
+        working=tokens * (np.where(recomputed, whole, 0.0) + gradients),
         loss=tokens * model.vocab / tp * logit,
         tokens=tokens,
     )

@@ -35,10 +35,12 @@ class TrainingConstants(NamedTuple):
     context: Column  # CUDA context and libraries: seen by nvidia-smi only
     communicator: Column  # NCCL buffers of one communicator: seen by nvidia-smi only
     fragmentation: Column  # share of the allocated bytes that the caching allocator reserves beyond them
-    selective_eager: Column  # share of a layer's activations that selective checkpointing of PyTorch stacks keeps
-    logit_fused: Column  # bytes for each logit at the peak, fused loss
-    logit_unfused: Column  # bytes for each logit at the peak, loss in fp32
+    logit_fused: Column  # bytes for each logit at the peak: vocabulary-parallel loss
+    logit_compiled: Column  # the same, compiled loss
+    logit_eager: Column  # the same, loss in eager PyTorch
     workspace: Column  # allocated, whatever the model
+    deepspeed_fragmentation: Column  # the same under DeepSpeed's own buffers
+    deepspeed_buckets: Column  # reduce and gather buckets of DeepSpeed's ZeRO
 
 
 @cache

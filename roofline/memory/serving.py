@@ -29,6 +29,7 @@ YEAR_V1, YEAR_LEAN = 2025.35, 2026.18  # vLLM 0.9: new engine; 0.17: smaller sam
 YEAR_LIBRARIES = 2026.23  # vLLM 0.18: communication libraries counted in full
 YEAR_GRAPHS_COUNTED = 2026.5  # vLLM 0.22: CUDA graphs inside the budget
 MXFP4_HIDDEN_PAD, MXFP4_WIDTH_PAD = 256.0, 128.0  # kernels for gpt-oss pad hidden size and expert width
+YEAR_ONE_PAD, YEAR_BOTH_PADS = 2025.7, 2026.0  # vLLM 0.11 to 0.13 padded the hidden size alone
 MEAN_BLOCK_WASTE = 8.0  # tokens of the last block that stay empty, on average
 
 
@@ -72,7 +73,9 @@ def weight_bytes(batch: Batch, held: Shard, shards: Column) -> Column:
     attention_body = np.where(half, rest, body)
     feed_body = np.where(experts_only, rest, body)
     width = np.maximum(model.expert_width / layout.tp, 1.0)
-    padded = np.ceil(model.hidden / MXFP4_HIDDEN_PAD) * MXFP4_HIDDEN_PAD * np.ceil(width / MXFP4_WIDTH_PAD) * MXFP4_WIDTH_PAD
+    one_pad = (load.engine_year >= YEAR_ONE_PAD) & (load.engine_year < YEAR_BOTH_PADS)
+    wide = np.where(one_pad, width, np.ceil(width / MXFP4_WIDTH_PAD) * MXFP4_WIDTH_PAD)
+    padded = np.ceil(model.hidden / MXFP4_HIDDEN_PAD) * MXFP4_HIDDEN_PAD * wide
     expert_body = body * np.where(IS_MXFP4[code] & (load.engine == VLLM), padded / (model.hidden * width), 1.0)
     # A tied table in a GGUF file is stored once, in the head's type.
     table = np.where((model.lm_head_params == 0) & IS_GGUF[code], HEAD_BYTES[code], TABLE_BYTES[code])

@@ -1,9 +1,9 @@
 """Model states of training: weights, gradients and optimizer states of one GPU by recipe, sharding and method.
 
-Three recipes for 16-bit and narrower training (bytes of one parameter: weight + gradient + master + moments):
-- Megatron, NeMo, DeepSpeed, nanotron: 2 + g + 4 + moments, g = 4 where gradients are accumulated in fp32, else 2;
-- FSDP stacks (PyTorch FSDP, torchtitan, llm-foundry, HF Trainer, MaxText): fp32 parameters are the master copy: 4 + 4 + 0 + moments;
-- single-GPU fine-tuning tools, pure bf16: 2 + 2 + 0 + half of the moments.
+Two recipes for 16-bit and narrower training (bytes of one parameter: weight + gradient + master + moments):
+- Megatron, NeMo, DeepSpeed, nanotron, others: 2 + g + 4 + moments, g = 4 where gradients are accumulated in fp32, else 2. DeepSpeed
+  accumulates in fp32 beside the 16-bit gradients: g = 6;
+- FSDP stacks (PyTorch FSDP, torchtitan, llm-foundry, HF Trainer, MaxText): fp32 parameters are the master copy: 4 + 4 + 0 + moments.
 Sharding over D data-parallel ranks: stage 1 the master and moments, 2 also the gradients, 3 also the weights. Routed experts shard over
 their own group D·t/(ep·etp). Adapters (LoRA) are trained with the recipe's states; what is frozen has neither gradients nor states.
 Sources: ZeRO (arXiv 1910.02054), Megatron-LM's distributed optimizer (6 + 12/D), docs/algorithms/memory.md.
@@ -14,15 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from roofline.codes import FRAMEWORKS, LORA_TARGETS, METHODS, OPTIMIZERS, TRAINING_PRECISIONS
+from roofline.codes import FRAMEWORKS, GRADIENT_DTYPES, LORA_TARGETS, METHODS, OPTIMIZERS, TRAINING_PRECISIONS
 from roofline.columns import Batch, Layout, Model
 from roofline.memory.shards import Shard
 from roofline.precision import FORMATS
 
 Column = Any
-MIXED, SHARDED_FP32, PURE = range(3)
-_RECIPE = {"megatron": MIXED, "nemo": MIXED, "deepspeed": MIXED, "nanotron": MIXED, "other": PURE}
-RECIPE: NDArray[np.intp] = np.array([_RECIPE.get(name, SHARDED_FP32) for name in FRAMEWORKS])
+# Whether parameters are kept in fp32 and are their own master copy.
+FP32_PARAMETERS: NDArray[np.bool_] = np.array([name in ("fsdp", "torchtitan", "llm_foundry", "hf_trainer", "maxtext") for name in FRAMEWORKS])
 # Moments in fp32: two for Adam, one for momentum methods; Adafactor keeps a row and a column.
 _MOMENTS = {"adamw": 8.0, "adamw_8bit": 2.0, "adafactor": 0.01, "muon": 4.0, "lion": 4.0, "sgd": 4.0}
 MOMENTS: NDArray[np.float64] = np.array([_MOMENTS[name] for name in OPTIMIZERS])
@@ -31,6 +30,7 @@ LORA, QLORA = METHODS.index("lora"), METHODS.index("qlora")
 ALL_LINEAR = LORA_TARGETS.index("all_linear")
 NF4 = FORMATS["nf4"].body
 DEEPSPEED = FRAMEWORKS.index("deepspeed")
+FP32_GRADIENTS = GRADIENT_DTYPES.index("fp32")
 
 
 class Bytes(NamedTuple):
@@ -55,15 +55,14 @@ def recipe_bytes(batch: Batch) -> Bytes:
     """Bytes of one trained parameter for each scenario."""
     run = batch.training
     assert run is not None
-    recipe = RECIPE[run.framework]
-    wide = WIDE[run.precision]
-    moments = MOMENTS[run.optimizer]
-    full = wide | (recipe == SHARDED_FP32)
-    weight = np.where(full, 4.0, 2.0)
-    accumulate = np.where(np.asarray(run.gradient_dtype) == 0, 4.0, 2.0)
-    gradient = np.where(full, 4.0, np.where(recipe == MIXED, accumulate, 2.0))
-    master = np.where((recipe == MIXED) & np.logical_not(wide), 4.0, 0.0)
-    return Bytes(weight, gradient, master + moments * np.where((recipe == PURE) & np.logical_not(wide), 0.5, 1.0))
+    full = WIDE[run.precision] | FP32_PARAMETERS[run.framework]
+    accumulated = np.asarray(run.gradient_dtype) == FP32_GRADIENTS
+    mixed = np.where(accumulated, np.where(run.framework == DEEPSPEED, 6.0, 4.0), 2.0)
+    return Bytes(
+        weight=np.where(full, 4.0, 2.0),
+        gradient=np.where(full, 4.0, mixed),
+        optimizer=np.where(full, 0.0, 4.0) + MOMENTS[run.optimizer],
+    )
 
 
 def adapter_params(model: Model, rank: Column, targets: Column) -> Column:

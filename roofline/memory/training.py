@@ -14,7 +14,7 @@ from roofline.columns import Batch
 from roofline.memory.activations import activations
 from roofline.memory.constants import TrainingConstants, training_constants
 from roofline.memory.shards import shard, stage
-from roofline.memory.states import RECIPE, SHARDED_FP32, states
+from roofline.memory.states import DEEPSPEED, FP32_PARAMETERS, states
 
 Column = Any
 DEFINITIONS = ("allocated", "reserved", "nvidia_smi")
@@ -50,14 +50,15 @@ def training(batch: Batch, constants: TrainingConstants | None = None) -> Traini
     # The loss is on the last stage, which holds one micro-batch where the first holds a pipeline full of them.
     first = live.layers + live.working
     last = live.layers / np.maximum(layout.pp, 1.0) + np.maximum(live.working, live.loss)
-    activation_bytes = np.where(layout.pp > 1, np.maximum(first, last), live.layers + np.maximum(live.working, live.loss))
-    gathers = layout.zero_stage > 2
+    activation_bytes = np.maximum(first, last)
     unit = 2.0 * kept.largest_unit
-    gradient_unit = np.where(RECIPE[run.framework] == SHARDED_FP32, 4.0, 2.0) * kept.largest_unit
-    gathered = np.where(gathers, PREFETCHED * unit + gradient_unit, 0.0)
-    workspace = constants.workspace + gathered + kept.step_workspace
+    gradient_unit = np.where(FP32_PARAMETERS[run.framework], 4.0, 2.0) * kept.largest_unit
+    gathered = np.where(layout.zero_stage > 2, PREFETCHED * unit + gradient_unit, 0.0)
+    deepspeed = run.framework == DEEPSPEED
+    buckets = np.where(deepspeed & (layout.zero_stage > 0), constants.deepspeed_buckets, 0.0)
+    workspace = constants.workspace + gathered + kept.step_workspace + buckets
     allocated = kept.weights + kept.gradients + kept.optimizer + activation_bytes + workspace
-    slack = constants.fragmentation * (activation_bytes + workspace)
+    slack = np.where(deepspeed, constants.deepspeed_fragmentation, constants.fragmentation) * allocated
     groups = (layout.tp > 1) * 1.0 + (layout.pp > 1) + (layout.dp * layout.cp > 1) + (layout.ep > 1)
     libraries = constants.context + constants.communicator * groups
     runtime = workspace + slack + libraries

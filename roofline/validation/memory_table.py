@@ -197,6 +197,8 @@ def _kv_format(label: str) -> str:
 
 
 def _gpu(row: Row, resolve_gpu: Callable[[Row], Accelerator | None]) -> Gpu:
+    if " + " in row["gpu"]:
+        raise UnderSpecified("GPUs of several kinds")
     found, total = resolve_gpu(row), _number(row["gpu_total_GiB"])
     if found is None and math.isnan(total):
         raise UnderSpecified("GPU not stated")
