@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
+from kombu.exceptions import OperationalError
 
 from jobs.models import Job, JobStatus
 from jobs.registry import Handler, kind_get, register
@@ -68,11 +69,15 @@ def _lease() -> timedelta:
 
 
 def _ring(job_id: Any) -> None:
-    """Tell the workers. A bell that is not heard is rung again by the sweep."""
+    """Tell the workers. A bell that is not heard is rung again by the sweep, and so is one that could not be rung."""
     from jobs.tasks import run_job  # the task module needs this one
 
-    Job.objects.filter(pk=job_id).update(rung_at=timezone.now())
-    run_job.delay(str(job_id))
+    try:
+        run_job.delay(str(job_id))
+    except OperationalError:
+        logger.warning("the broker does not answer; job %s waits for the sweep", job_id, exc_info=True)
+    else:
+        Job.objects.filter(pk=job_id).update(rung_at=timezone.now())
 
 
 def _claim(job_id: Any, worker: str) -> Job | None:
@@ -115,7 +120,8 @@ def _store(job: Job, handler: Handler, stop: int, value: Any) -> None:
     """Write one chunk and the counter together; LeaseLost (and nothing written) when the job is no longer ours."""
     with transaction.atomic():
         _advance(job, stop)
-        handler.store(job, job.done, stop, value)
+        if stop > job.done:
+            handler.store(job, job.done, stop, value)
         if stop == job.total:
             handler.finish(job)
         Job.objects.filter(pk=job.pk).update(front=job.front)

@@ -42,7 +42,7 @@ def _web(host: str, port: int) -> list[str]:
     ]  # fmt: skip
 
 
-def _worker() -> list[str]:
+def worker_command() -> list[str]:
     """One Celery worker that runs jobs in its own process: a job is one core's work, and nothing is left when it is killed."""
     return [
         sys.executable, "-m", "celery", "--app", "config", "--quiet", "worker", "--pool", "solo",
@@ -96,7 +96,7 @@ class Command(BaseCommand):
         try:
             children.append(processes.start(_web(options["host"], options["port"])))
             if not options["no_worker"]:
-                children.append(processes.start(_worker()))
+                children.append(processes.start(worker_command()))
             self._announce(options, children[0])
             ended = processes.wait_any(children)
             raise CommandError(f"{Path(str(ended.args[2])).name} ended with status {ended.returncode}.")
