@@ -105,7 +105,7 @@ def _single_token(run: Run) -> Iterator[str]:
 def _small_sample(run: Run) -> Iterator[str]:
     if run.kind == "serving" and run.completed is not None and 0 < run.completed < 20:
         yield f"only {run.completed} requests: low confidence"
-    if run.kind == "serving" and run.duration_s is not None and run.duration_s < 5:
+    if run.kind in {"serving", "offline"} and run.duration_s is not None and run.duration_s < 5:
         yield f"the run lasted only {run.duration_s:.3g} s: low confidence"
 
 

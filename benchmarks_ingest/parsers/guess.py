@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 from .canonical import Run
@@ -61,7 +62,7 @@ class Guess:
 
 def guesses(run: Run, name: str, content: str = "") -> list[Guess]:
     """Guesses for the fields that the run leaves open; names count more than the surrounding text."""
-    found = [*_from(name, "the file or folder name", 0.6), *_from(content[:20_000], "the text of the file", 0.4)]
+    found = [*_all_from(name, "the file or folder name", 0.6), *_all_from(content[:20_000], "the text of the file", 0.4)]
     if run.tp and run.gpu_count is None:
         found.append(Guess("gpu_count", run.tp * (run.pp or 1) * (run.dp or 1), "the product of the stated parallel sizes", 0.5))
     best: dict[str, Guess] = {}
@@ -74,7 +75,7 @@ def guesses(run: Run, name: str, content: str = "") -> list[Guess]:
 def conflicts(run: Run, name: str) -> list[str]:
     """Warnings where the file name says otherwise than the file."""
     messages = []
-    for guess in _from(name.replace("\\", "/").rsplit("/", 1)[-1], "", 0):
+    for guess in _all_from(name.replace("\\", "/").rsplit("/", 1)[-1], "", 0.0):
         stated = getattr(run, guess.field)
         if guess.field == "model" and isinstance(stated, str) and not _same_model(stated, str(guess.value)):
             messages.append(f"the file name says {guess.value}, the file itself says model {stated}")
@@ -90,6 +91,12 @@ def _same_model(stated: str, guess: str) -> bool:
     letters = [re.sub(r"[^a-z0-9]", "", item.lower()) for item in (stated, guess)]
     family = re.match(r"[a-z]+", letters[1])
     return letters[1] in letters[0] or (family is not None and family[0] in letters[0])
+
+
+@lru_cache(maxsize=256)
+def _all_from(text: str, reason: str, confidence: float) -> tuple[Guess, ...]:
+    """The same name and text stand behind every run of a file."""
+    return tuple(_from(text, reason, confidence))
 
 
 def _from(text: str, reason: str, confidence: float) -> Iterator[Guess]:

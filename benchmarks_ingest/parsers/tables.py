@@ -59,6 +59,8 @@ def _blocks(rows: list[list[str]]) -> Iterator[list[list[str]]]:
     for row in rows:
         if any(cell.strip() for cell in row):
             block.append(row)
+        elif len(block) == 1 and len(block[0]) > 2:
+            continue  # a blank line below the header
         elif block:
             yield block
             block = []
@@ -79,21 +81,25 @@ def _padded(row: list[str], header: list[str]) -> bool:
 
 
 def markdown_tables(text: str) -> list[Table]:
-    """The pipe tables of a text, each with the nearest heading or bold line above it as title."""
+    """The pipe tables of a text, each with the nearest heading and the line above it as title."""
     lines = text.split("\n")
     tables: list[Table] = []
-    title = ""
+    title = caption = ""
     index = 0
     while index < len(lines):
         line = lines[index]
         if line.lstrip().startswith(("#", "**")):
             title = line.strip(" #*")
+        elif line.strip() and "|" not in line:
+            caption = line.strip()[:200]
         if "|" in line and index + 1 < len(lines) and _is_separator(lines[index + 1]):
             end = _table_end(lines, index + 2)
             header = split_pipes(line)
             rows = [split_pipes(row) for row in lines[index + 2 : end]]
             good = [row for row in rows if len(row) == len(header)]
-            tables.append(Table(header, good, title, "|", len(rows) - len(good), index + 1))
+            heading = f"{title[:100]}: {caption}" if caption else title[:100]
+            tables.append(Table(header, good, heading, "|", len(rows) - len(good), index + 1))
+            caption = ""
             index = end
         else:
             index += 1

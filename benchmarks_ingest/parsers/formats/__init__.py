@@ -8,6 +8,7 @@ from . import (
     framework_logs,
     genai,
     guidellm,
+    hand_kept,
     hf_trainer,
     inference_perf,
     inferencex,
@@ -43,4 +44,5 @@ BUILT_IN: tuple[Parser, ...] = (
     wandb.WandbConfig(), eval_tools.Evalscope(), eval_tools.EvalscopePercentiles(), eval_tools.OpenvinoBench(), eval_tools.FireworksCsv(),
     eval_tools.LocustStats(), eval_tools.K6Summary(), eval_tools.LlmOptimizer(), eval_tools.HfInferenceBenchmarker(), eval_tools.Ollama(),
     evidence.GpuMonitor(), evidence.ProfilerTrace(), evidence.NcclTable(), evidence.LossCurve(), evidence.ServerLog(),
+    hand_kept.HandKeptCsv(), hand_kept.HandKeptXlsx(), hand_kept.HandKeptMarkdown(), hand_kept.HandKeptJson(),
 )  # fmt: skip

@@ -1,8 +1,7 @@
 """Step lines of NeMo, torchtitan, MaxText, nanotron and litgpt."""
 
 import re
-from collections.abc import Callable, Mapping
-from itertools import pairwise
+from collections.abc import Mapping
 
 from ..canonical import Run
 from ..decode import Document
@@ -258,8 +257,3 @@ def _iterations_per_step(rows: list[dict[str, str]]) -> float:
     if len(rows) > 1 and steps[-1] > steps[0] and iterations[-1] > iterations[0]:
         return max(1.0, round((iterations[-1] - iterations[0]) / (steps[-1] - steps[0])))
     return 1.0
-
-
-def differences(values: list[float], convert: Callable[[float], float] = float) -> list[float]:
-    """Positive differences of neighbours."""
-    return [convert(b - a) for a, b in pairwise(values) if b > a]

@@ -188,7 +188,7 @@ class LlamaBenchMarkdown:
             return 0.0
         if re.search(r"^\s*\|? *model +\|.*\bt/s\b", document.text, re.MULTILINE):
             return 0.9
-        if "llama-bench" in document.text and ("ggml" in document.text or "Error" in document.head):
+        if len(document.text) < 20_000 and not document.markdown and "llama-bench" in document.text and ("ggml" in document.text or "Error" in document.head):
             return 0.3
         crashed = re.search(r"(?i)^error: .*llama", document.head, re.MULTILINE)
         return 0.3 if crashed and len(document.text) < 2000 else 0.0
