@@ -1,15 +1,16 @@
-"""Number formats: bytes of a weight with its scales, of a KV-cache element, of an activation; which arithmetic runs; what stays at 16 bit.
+"""Number formats: bytes of a weight with its scales, of a KV-cache element, of an activation; which arithmetic runs;
+what stays at 16 bit.
 
-Every table is a numpy array whose index is the code of the format (`codes.WEIGHT_FORMATS`, `KV_FORMATS`, `ACTIVATION_FORMATS`), so
-that a column of codes becomes a column of bytes by indexing.
+Every table is a numpy array whose index is the code of the format (`codes.WEIGHT_FORMATS`, `KV_FORMATS`,
+`ACTIVATION_FORMATS`), so that a column of codes becomes a column of bytes by indexing.
 
 A checkpoint has three kinds of weights, each with its own bytes:
 - body: the matrices of the layers;
 - table: the input embedding;
-- head: the output projection.
-Norms, routers, convolutions and the like are 16 bit in every format. Safetensors checkpoints keep table and head at 16 bit too; GGUF files
-do not. Bits of the GGUF mixes are those of llama.cpp's recipes, derived from the sizes of the published files of Llama-3.1-8B
-(head Q6_K, table in the base type, the rest body); the base types follow from their block layouts. A file's own size is better where known.
+- head: the output projection. Norms, routers, convolutions and the like are 16 bit in every format. Safetensors
+  checkpoints keep table and head at 16 bit too; GGUF files do not. Bits of the GGUF mixes are those of llama.cpp's
+  recipes, derived from the sizes of the published files of Llama-3.1-8B (head Q6_K, table in the base type, the rest
+  body); the base types follow from their block layouts. A file's own size is better where known.
 """
 
 from typing import Any, NamedTuple
@@ -75,9 +76,19 @@ FORMATS: dict[str, Stored] = {
 }
 
 KV_ELEMENT = {"bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0, "nvfp4": 0.5 + 1 / 16, "fp32": 4.0, "q8_0": 34 / 32}
-ACTIVATION_ELEMENT = {"bf16": 2.0, "fp16": 2.0, "fp32": 4.0, "fp8": 1.0, "int8": 1.0, "mxfp8": 1.0 + 1 / 32, "nvfp4": 0.5625, "mxfp4": 0.53125}
+ACTIVATION_ELEMENT = {
+    "bf16": 2.0,
+    "fp16": 2.0,
+    "fp32": 4.0,
+    "fp8": 1.0,
+    "int8": 1.0,
+    "mxfp8": 1.0 + 1 / 32,
+    "nvfp4": 0.5625,
+    "mxfp4": 0.53125,
+}
 
-# What one format leaves at 16 bit beyond table and head, as the published checkpoints do (gpt-oss in MXFP4; DeepSeek and Kimi in NVFP4).
+# What one format leaves at 16 bit beyond table and head, as the published checkpoints do (gpt-oss in MXFP4; DeepSeek
+# and Kimi in NVFP4).
 EXPERTS_ONLY_FORMATS = ("mxfp4",)
 HALF_LATENT_ATTENTION_FORMATS = ("mxfp4", "nvfp4")
 
@@ -90,17 +101,31 @@ BODY_BYTES: NDArray[np.float64] = np.array([FORMATS[name].body for name in WEIGH
 TABLE_BYTES: NDArray[np.float64] = np.array([FORMATS[name].table for name in WEIGHT_FORMATS])
 HEAD_BYTES: NDArray[np.float64] = np.array([FORMATS[name].head for name in WEIGHT_FORMATS])
 WEIGHT_BYTES = BODY_BYTES  # of a matrix of a layer: what a step reads
-REST_BYTES: NDArray[np.float64] = np.array([4.0 if name == "fp32" else SIXTEEN_BIT for name in WEIGHT_FORMATS])  # norms, routers, vision
+REST_BYTES: NDArray[np.float64] = np.array(
+    [4.0 if name == "fp32" else SIXTEEN_BIT for name in WEIGHT_FORMATS]
+)  # norms, routers, vision
 EXPERTS_ONLY: NDArray[np.float64] = np.array([float(name in EXPERTS_ONLY_FORMATS) for name in WEIGHT_FORMATS])
-HALF_LATENT_ATTENTION: NDArray[np.float64] = np.array([float(name in HALF_LATENT_ATTENTION_FORMATS) for name in WEIGHT_FORMATS])
+HALF_LATENT_ATTENTION: NDArray[np.float64] = np.array(
+    [float(name in HALF_LATENT_ATTENTION_FORMATS) for name in WEIGHT_FORMATS]
+)
 IS_GGUF: NDArray[np.bool_] = np.array([name[0] in "qi" and name[1] in "q2345678" for name in WEIGHT_FORMATS])
 IS_MXFP4: NDArray[np.bool_] = np.array([name == "mxfp4" for name in WEIGHT_FORMATS])
 KV_BYTES = _by_code(KV_ELEMENT, KV_FORMATS)
 ACTIVATION_BYTES = _by_code(ACTIVATION_ELEMENT, ACTIVATION_FORMATS)
 
-# Arithmetic that runs for an activation format: the columns of `peaks`. Weight-only formats (int4, nf4, GGUF) have 16-bit activations.
+# Arithmetic that runs for an activation format: the columns of `peaks`. Weight-only formats (int4, nf4, GGUF) have
+# 16-bit activations.
 PEAKS = ("fp32", "bf16", "fp16", "fp8", "int8", "fp4")
-_PEAK_OF = {"fp32": "fp32", "bf16": "bf16", "fp16": "fp16", "fp8": "fp8", "mxfp8": "fp8", "int8": "int8", "nvfp4": "fp4", "mxfp4": "fp4"}
+_PEAK_OF = {
+    "fp32": "fp32",
+    "bf16": "bf16",
+    "fp16": "fp16",
+    "fp8": "fp8",
+    "mxfp8": "fp8",
+    "int8": "int8",
+    "nvfp4": "fp4",
+    "mxfp4": "fp4",
+}
 ACTIVATION_PEAK: NDArray[np.intp] = np.array([PEAKS.index(_PEAK_OF[name]) for name in ACTIVATION_FORMATS])
 
 
@@ -113,5 +138,7 @@ def compute_peak(gpu: Gpu, activations: Any) -> Any:
     eight = np.where((kind >= PEAKS.index("fp8")) & (gpu.peak_fp8 > 0), gpu.peak_fp8, gpu.peak_bf16)
     narrow = np.where((kind == PEAKS.index("int8")) & (gpu.peak_int8 > 0), gpu.peak_int8, eight)
     narrow = np.where((kind == PEAKS.index("fp4")) & (gpu.peak_fp4 > 0), gpu.peak_fp4, narrow)
-    wide = np.where(kind == PEAKS.index("fp32"), gpu.peak_fp32, np.where(kind == PEAKS.index("fp16"), gpu.peak_fp16, gpu.peak_bf16))
+    wide = np.where(
+        kind == PEAKS.index("fp32"), gpu.peak_fp32, np.where(kind == PEAKS.index("fp16"), gpu.peak_fp16, gpu.peak_bf16)
+    )
     return np.where(kind >= PEAKS.index("fp8"), narrow, wide)

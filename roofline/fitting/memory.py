@@ -1,8 +1,9 @@
 """Fit of the memory constants to start-up logs of serving engines: what was not weights and not KV cache.
 
-Robust least squares in GiB on the activation peaks, the non-torch memory, and their sum as the budget rule implies it (utilization x total -
-weights - KV cache), of the rows that log them; drawn weakly to the starting values so that a constant without rows keeps its value.
-`python -m roofline.fitting.memory` writes coefficients/memory.csv again, to the digit.
+Robust least squares in GiB on the activation peaks, the non-torch memory, and their sum as the budget rule implies it
+(utilization x total - weights - KV cache), of the rows that log them; drawn weakly to the starting values so that a
+constant without rows keeps its value. `python -m roofline.fitting.memory` writes coefficients/memory.csv again, to
+the digit.
 """
 
 import csv
@@ -19,7 +20,7 @@ from scipy.optimize import least_squares
 from roofline.memory.constants import ServingConstants
 from roofline.memory.serving import activation_peak, runtime
 from roofline.units import GIB
-from roofline.validation.memory_table import Start, UnderSpecified, batch_of, shipped_rows, start_of
+from roofline.validation.memory_table import Start, UnderSpecifiedError, batch_of, shipped_rows, start_of
 
 # Where the fit starts and what it is drawn to: from reading what engines allocate (docs/algorithms/memory.md).
 PRIOR = ServingConstants(
@@ -47,7 +48,13 @@ FIXED_SOURCES = {
 }
 PRIOR_WEIGHT = 0.02  # GiB of residual for a change by the whole starting value
 LOSS_SCALE = 0.1  # GiB: from here a residual counts as an outlier
-UNITS = {"hidden_vectors_0": "vectors", "hidden_vectors_1": "vectors", "expert_workspace": "share", "logit_bytes_1": "bytes/logit", "logit_bytes_2": "bytes/logit"}
+UNITS = {
+    "hidden_vectors_0": "vectors",
+    "hidden_vectors_1": "vectors",
+    "expert_workspace": "share",
+    "logit_bytes_1": "bytes/logit",
+    "logit_bytes_2": "bytes/logit",
+}
 
 
 def _logged(start_row: Mapping[str, str], name: str) -> float:
@@ -66,20 +73,28 @@ class Logs:
         for row in rows:
             try:
                 start = start_of(row)
-            except UnderSpecified:
+            except UnderSpecifiedError:
                 continue
             if start.engine == "vllm" and "MODEL INFERRED" not in row.get("note", ""):
                 self.starts.append(start)
                 used.append(row)
         self.batch = batch_of(self.starts)
-        columns = ("activation_peak_GiB", "non_torch_GiB", "cuda_graph_GiB", "weights_GiB_per_gpu", "kv_cache_GiB_per_gpu")
+        columns = (
+            "activation_peak_GiB",
+            "non_torch_GiB",
+            "cuda_graph_GiB",
+            "weights_GiB_per_gpu",
+            "kv_cache_GiB_per_gpu",
+        )
         peak, other, graphs, weights, cache = (np.array([_logged(row, name) for row in used]) for name in columns)
         utilization = np.array([start.utilization for start in self.starts])
         self.activation, self.non_torch, self.graphs = peak, other, graphs
         self.budget = utilization * np.asarray(self.batch.gpu.memory_bytes) / GIB - weights - cache
 
 
-def predicted(logs: Logs, constants: ServingConstants) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def predicted(
+    logs: Logs, constants: ServingConstants
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Activation peak, non-torch memory and CUDA graphs of the rows, GiB."""
     context, graphs = runtime(logs.batch, constants)
     return activation_peak(logs.batch, constants) / GIB, context / GIB, graphs / GIB
@@ -127,7 +142,9 @@ def records(constants: ServingConstants, error: float, rows: int) -> list[dict[s
 
 
 def main(path: Path | None = None) -> None:
-    """Fit to the shipped rows and write the serving lines of coefficients/memory.csv; training lines stay as they are."""
+    """Fit to the shipped rows and write the serving lines of coefficients/memory.csv; training lines stay as they
+    are.
+    """
     rows = shipped_rows()
     constants, error = fit(rows)
     target = path or Path(str(resources.files("roofline").joinpath("coefficients/memory.csv")))

@@ -1,7 +1,9 @@
-"""Fit of what frameworks add to the tensors of a training run, to the measured peaks of rows that say all that memory depends on.
+"""Fit of what frameworks add to the tensors of a training run, to the measured peaks of rows that say all that memory
+depends on.
 
-Robust least squares in ln(predicted / measured), drawn to starting values so that a constant without rows keeps its own.
-`python -m roofline.fitting.training_memory` writes the training lines of coefficients/memory.csv again, to the digit.
+Robust least squares in ln(predicted / measured), drawn to starting values so that a constant without rows keeps its
+own. `python -m roofline.fitting.training_memory` writes the training lines of coefficients/memory.csv again, to the
+digit.
 """
 
 import csv
@@ -15,7 +17,6 @@ from scipy.optimize import least_squares
 
 from roofline.memory.constants import TrainingConstants
 from roofline.memory.training import peak_memory
-from roofline.units import GIB
 from roofline.validation.training_memory import PRIOR, memory_batch, usable
 from roofline.validation.training_table import Run, runs, shipped_rows
 
@@ -29,7 +30,13 @@ SOURCES = {
     "fragmentation": "usual share of PyTorch's caching allocator, 3 to 8 %",
     "workspace": "cuBLAS and Transformer Engine workspaces",
 }
-UNITS = {"fragmentation": "share", "deepspeed_fragmentation": "share", "logit_fused": "bytes/logit", "logit_compiled": "bytes/logit", "logit_eager": "bytes/logit"}
+UNITS = {
+    "fragmentation": "share",
+    "deepspeed_fragmentation": "share",
+    "logit_fused": "bytes/logit",
+    "logit_compiled": "bytes/logit",
+    "logit_eager": "bytes/logit",
+}
 
 
 def fit(selected: Sequence[Run]) -> tuple[TrainingConstants, float]:
@@ -57,7 +64,9 @@ def fit(selected: Sequence[Run]) -> tuple[TrainingConstants, float]:
 
 
 def main(path: Path | None = None) -> None:
-    """Fit to the shipped rows and write the training lines of coefficients/memory.csv; the other lines stay as they are."""
+    """Fit to the shipped rows and write the training lines of coefficients/memory.csv; the other lines stay as they
+    are.
+    """
     selected = usable(runs(shipped_rows())[0])
     constants, error = fit(selected)
     target = path or Path(str(resources.files("roofline").joinpath("coefficients/memory.csv")))

@@ -6,10 +6,11 @@ Bytes of one token in one layer, 16 bit, one GPU of t (Korthikanti et al., arXiv
     attention         2 (H + 2 Hkv) hd + 2 H hd + 4 H of softmax statistics, / t; without FlashAttention 5 H s more
     feed-forward      gated 6 ff, not gated 4 ff, / t; MoE k (6 e + 4 d) + 6 sh, / t: EP does not divide it
 
-so 34 d for GPT-3 and for Llama-3-8B. Selective recompute drops the attention scores in Megatron and its relatives; PyTorch stacks keep a
-layer's input, the attention output and every other product. Full recompute keeps the input of a layer and one layer's full set to work with;
-the backward pass of a feed-forward holds gradients as large as what it kept. A pipeline's first stage holds min(m, p) micro-batches, (p - 1) / v more where stages are interleaved.
-Sources: docs/algorithms/memory.md.
+so 34 d for GPT-3 and for Llama-3-8B. Selective recompute drops the attention scores in Megatron and its relatives;
+PyTorch stacks keep a layer's input, the attention output and every other product. Full recompute keeps the input of a
+layer and one layer's full set to work with; the backward pass of a feed-forward holds gradients as large as what it
+kept. A pipeline's first stage holds min(m, p) micro-batches, (p - 1) / v more where stages are interleaved. Sources:
+docs/algorithms/memory.md.
 """
 
 from typing import Any, NamedTuple
@@ -24,8 +25,11 @@ from roofline.memory.states import LORA, WIDE
 
 Column = Any
 SELECTIVE, FULL = RECOMPUTES.index("selective"), RECOMPUTES.index("full")
-# Stacks whose "selective" checkpointing recomputes most elementwise work and every other product, not the attention core alone.
-EAGER: NDArray[np.bool_] = np.array([name in ("fsdp", "torchtitan", "llm_foundry", "hf_trainer") for name in FRAMEWORKS])
+# Stacks whose "selective" checkpointing recomputes most elementwise work and every other product, not the attention
+# core alone.
+EAGER: NDArray[np.bool_] = np.array(
+    [name in ("fsdp", "torchtitan", "llm_foundry", "hf_trainer") for name in FRAMEWORKS]
+)
 NARROW: NDArray[np.bool_] = np.array([name in ("fp8", "mxfp8", "nvfp4") for name in TRAINING_PRECISIONS])
 
 
@@ -39,18 +43,37 @@ class Activations(NamedTuple):
 
 
 def attention_token_bytes(batch: Batch) -> Column:
-    """Attention and recurrent layers, one token, summed over all layers of the model, before tensor parallelism; 16 bit, no norms."""
+    """Attention and recurrent layers, one token, summed over all layers of the model, before tensor parallelism; 16
+    bit, no norms.
+    """
     model = batch.model
-    full = 2.0 * model.heads * model.qk_dim + 2.0 * model.kv_heads * (model.qk_dim + model.v_dim) + 2.0 * model.heads * model.v_dim + 4.0 * model.heads
+    full = (
+        2.0 * model.heads * model.qk_dim
+        + 2.0 * model.kv_heads * (model.qk_dim + model.v_dim)
+        + 2.0 * model.heads * model.v_dim
+        + 4.0 * model.heads
+    )
     window = (
         2.0 * model.window_heads * (model.window_qk_dim + model.window_v_dim)
         + 2.0 * model.window_kv_heads * (model.window_qk_dim + model.window_v_dim)
         + 4.0 * model.window_heads
     )
     query = model.mla_heads * (model.mla_nope_dim + model.mla_rope_dim)
-    latent = 4.0 * model.mla_q_rank + 4.0 * query + 4.0 * model.mla_kv_rank + 2.0 * model.mla_rope_dim + 4.0 * model.mla_heads * model.mla_v_dim + 4.0 * model.mla_heads
+    latent = (
+        4.0 * model.mla_q_rank
+        + 4.0 * query
+        + 4.0 * model.mla_kv_rank
+        + 2.0 * model.mla_rope_dim
+        + 4.0 * model.mla_heads * model.mla_v_dim
+        + 4.0 * model.mla_heads
+    )
     recurrent = 4.0 * (model.recurrent_in + model.recurrent_out) / model.hidden
-    return model.full_layers * full + model.window_layers * window + model.mla_layers * latent + model.recurrent_layers * recurrent
+    return (
+        model.full_layers * full
+        + model.window_layers * window
+        + model.mla_layers * latent
+        + model.recurrent_layers * recurrent
+    )
 
 
 def feed_token_bytes(batch: Batch) -> Column:
@@ -61,29 +84,47 @@ def feed_token_bytes(batch: Batch) -> Column:
     trained = np.where((run.method >= LORA) & (run.lora_targets != LORA_TARGETS.index("all_linear")), 1.0, 0.0)
     dense = model.mlp_layers * model.mlp_width * 2.0 * (model.mlp_matrices - trained)
     shared = model.moe_layers * model.shared_width * 2.0 * model.expert_matrices
-    routed = model.moe_layers * (model.top_k * (2.0 * model.expert_matrices * model.expert_width + 4.0 * model.hidden) + 4.0 * model.experts)
+    routed = model.moe_layers * (
+        model.top_k * (2.0 * model.expert_matrices * model.expert_width + 4.0 * model.hidden) + 4.0 * model.experts
+    )
     return dense + shared + routed
 
 
 def narrow_token_bytes(batch: Batch) -> Column:
-    """What eight-bit products save: inputs of the projections are kept in one byte, the attention output in both. One token, all layers."""
+    """What eight-bit products save: inputs of the projections are kept in one byte, the attention output in both. One
+    token, all layers.
+    """
     model = batch.model
-    attended = model.full_layers * model.heads * model.v_dim + model.window_layers * model.window_heads * model.window_v_dim
-    products = model.mlp_layers * model.mlp_width + model.moe_layers * (model.shared_width + model.top_k * (model.expert_width + model.hidden))
+    attended = (
+        model.full_layers * model.heads * model.v_dim + model.window_layers * model.window_heads * model.window_v_dim
+    )
+    products = model.mlp_layers * model.mlp_width + model.moe_layers * (
+        model.shared_width + model.top_k * (model.expert_width + model.hidden)
+    )
     return products - attended
 
 
 def _every_other_product(batch: Batch) -> Column:
-    """What selective checkpointing of PyTorch stacks keeps beside a layer's input: attention output and half of the products. One token, all layers."""
+    """What selective checkpointing of PyTorch stacks keeps beside a layer's input: attention output and half of the
+    products. One token, all layers.
+    """
     model = batch.model
     attended = model.full_layers * (2.0 * model.heads * model.v_dim + 4.0 * model.heads)
-    attended = attended + model.window_layers * (2.0 * model.window_heads * model.window_v_dim + 4.0 * model.window_heads)
+    attended = attended + model.window_layers * (
+        2.0 * model.window_heads * model.window_v_dim + 4.0 * model.window_heads
+    )
     attended = attended + model.mla_layers * (2.0 * model.mla_heads * model.mla_v_dim + 4.0 * model.mla_heads)
-    projected = model.full_layers * (model.heads * model.qk_dim + model.kv_heads * (model.qk_dim + model.v_dim) + model.hidden)
+    projected = model.full_layers * (
+        model.heads * model.qk_dim + model.kv_heads * (model.qk_dim + model.v_dim) + model.hidden
+    )
     projected = projected + model.window_layers * (model.window_heads * model.window_qk_dim + model.hidden)
-    projected = projected + model.mla_layers * (model.mla_heads * (2.0 * model.mla_nope_dim + model.mla_rope_dim + model.mla_v_dim) + model.hidden)
+    projected = projected + model.mla_layers * (
+        model.mla_heads * (2.0 * model.mla_nope_dim + model.mla_rope_dim + model.mla_v_dim) + model.hidden
+    )
     feed = model.mlp_layers * ((model.mlp_matrices - 1) * model.mlp_width + model.hidden)
-    feed = feed + model.moe_layers * (model.top_k * ((model.expert_matrices - 1) * model.expert_width + 2.0 * model.hidden) + 2.0 * model.shared_width)
+    feed = feed + model.moe_layers * (
+        model.top_k * ((model.expert_matrices - 1) * model.expert_width + 2.0 * model.hidden) + 2.0 * model.shared_width
+    )
     return attended + projected + feed
 
 
@@ -99,9 +140,13 @@ def activations(batch: Batch, layers: Column, constants: TrainingConstants) -> A
     dropout = 2.0 * (model.mlp_matrices == 2) * (model.moe_layers == 0)
     narrow = np.where(NARROW[run.precision], 1.0, 0.0)
     replicated = (8.0 + dropout - 2.0 * narrow) * model.hidden * replicated_share
-    divided = (attention_token_bytes(batch) + feed_token_bytes(batch) - narrow * narrow_token_bytes(batch)) * per_model / tp
+    divided = (
+        (attention_token_bytes(batch) + feed_token_bytes(batch) - narrow * narrow_token_bytes(batch)) * per_model / tp
+    )
     flash = batch.levers.flash_attention_2 + batch.levers.flash_attention_3 > 0
-    attends = (model.full_layers * model.heads + model.window_layers * model.window_heads + model.mla_layers * model.mla_heads) * per_model
+    attends = (
+        model.full_layers * model.heads + model.window_layers * model.window_heads + model.mla_layers * model.mla_heads
+    ) * per_model
     scores = np.where(flash, 0.0, 5.0 * attends * run.seq_len / tp)
     kept = replicated + divided
     whole = (kept + scores) * wide
@@ -111,7 +156,9 @@ def activations(batch: Batch, layers: Column, constants: TrainingConstants) -> A
     recomputed = (run.recompute == FULL) | ((run.recompute == SELECTIVE) & EAGER[run.framework])
     gradients = feed_token_bytes(batch) * per_model / tp * wide
     micro_batches = run.global_batch / (run.micro_batch * layout.dp)
-    flight = np.minimum(micro_batches, layout.pp + (layout.pp - 1) / layout.virtual_pipeline * (layout.virtual_pipeline > 1))
+    flight = np.minimum(
+        micro_batches, layout.pp + (layout.pp - 1) / layout.virtual_pipeline * (layout.virtual_pipeline > 1)
+    )
     own_loss = np.where(batch.levers.torch_compile > 0, constants.logit_compiled, constants.logit_eager)
     logit = np.where(EAGER[run.framework], own_loss, constants.logit_fused)
     return Activations(

@@ -1,4 +1,6 @@
-"""Constants of memory that are measured, not derived: loaded from coefficients/memory.csv, each with its source and its fit error."""
+"""Constants of memory that are measured, not derived: loaded from coefficients/memory.csv, each with its source and
+its fit error.
+"""
 
 import csv
 from functools import cache
@@ -9,9 +11,13 @@ Column = Any
 
 
 class ServingConstants(NamedTuple):
-    """What engines hold beside weights and KV cache. Bytes, or bytes for each unit that the name says; numbers or columns."""
+    """What engines hold beside weights and KV cache. Bytes, or bytes for each unit that the name says; numbers or
+    columns.
+    """
 
-    hidden_vectors_0: Column  # 16-bit vectors of the hidden size alive at the peak of a layer, one token: vLLM before 0.9
+    hidden_vectors_0: (
+        Column  # 16-bit vectors of the hidden size alive at the peak of a layer, one token: vLLM before 0.9
+    )
     hidden_vectors_1: Column  # from 0.9
     logit_bytes_1: Column  # sampler warm-up, one logit of one sequence: vLLM before 0.17
     logit_bytes_2: Column  # from 0.17
@@ -45,7 +51,7 @@ class TrainingConstants(NamedTuple):
 
 @cache
 def _values() -> dict[str, float]:
-    with resources.files("roofline").joinpath("coefficients/memory.csv").open(encoding="utf-8", newline="") as lines:
+    with resources.files("roofline").joinpath("coefficients/memory.csv").open(encoding="utf-8") as lines:
         return {row["name"]: float(row["value"]) for row in csv.DictReader(lines)}
 
 

@@ -1,4 +1,5 @@
-"""Memory of a serving engine on one GPU: weights, activation peak, runtime, and what is left for the KV cache by the engine's own rule.
+"""Memory of a serving engine on one GPU: weights, activation peak, runtime, and what is left for the KV cache by the
+engine's own rule.
 
 - vLLM: utilization x total - weights - activation peak - non-torch memory (- CUDA graphs from 0.22 on).
 - SGLang: utilization x what was free before loading - weights.
@@ -15,14 +16,24 @@ import numpy as np
 
 from roofline.codes import ENGINES
 from roofline.columns import Batch
-from roofline.memory.cache import SGLANG, VLLM, Cache, cache, sequence_bytes, since
+from roofline.memory.cache import BLOCK, VLLM, cache, sequence_bytes, since
 from roofline.memory.constants import ServingConstants, serving_constants
-from roofline.memory.shards import Shard, shard, stage
-from roofline.precision import BODY_BYTES, EXPERTS_ONLY, HALF_LATENT_ATTENTION, HEAD_BYTES, IS_GGUF, IS_MXFP4, REST_BYTES, TABLE_BYTES
+from roofline.memory.shards import Shard, kv_heads, shard, stage
+from roofline.precision import (
+    BODY_BYTES,
+    EXPERTS_ONLY,
+    HALF_LATENT_ATTENTION,
+    HEAD_BYTES,
+    IS_GGUF,
+    IS_MXFP4,
+    REST_BYTES,
+    TABLE_BYTES,
+)
 from roofline.units import GIB
 
 Column = Any
-TENSORRT_LLM, LLAMA_CPP, STATIC = (ENGINES.index(name) for name in ("tensorrt_llm", "llama_cpp", "static_batching"))
+SGLANG, TENSORRT_LLM, LLAMA_CPP, STATIC = range(1, 5)
+assert ENGINES[1:] == ("sglang", "tensorrt_llm", "llama_cpp", "static_batching")
 SEQUENCES_LARGE, SEQUENCES_SMALL = 1024.0, 256.0  # vLLM's max_num_seqs by default, by the size of the GPU
 LARGE_GPU = 70 * GIB
 YEAR_V1, YEAR_LEAN = 2025.35, 2026.18  # vLLM 0.9: new engine; 0.17: smaller sampler warm-up
@@ -35,7 +46,9 @@ MEAN_BLOCK_WASTE = 8.0  # tokens of the last block that stay empty, on average
 
 @dataclass(slots=True)
 class ServingMemory:
-    """Bytes on the fullest GPU; `weights + kv_cache + activations + runtime = total`. Tokens and concurrency are those of one replica."""
+    """Bytes on the fullest GPU; `weights + kv_cache + activations + runtime = total`. Tokens and concurrency are
+    those of one replica.
+    """
 
     weights_bytes: Column
     kv_cache_bytes: Column  # what the engine takes; where it has less than one sequence needs, what that sequence needs
@@ -57,131 +70,144 @@ class ServingMemory:
 def expert_shards(batch: Batch) -> Column:
     """GPUs that share the routed experts of a replica."""
     layout = batch.layout
-    replica = layout.tp * np.where(layout.attention_dp > 0, layout.dp, 1.0)
+    replica = layout.tp * (1.0 + (layout.attention_dp > 0) * (layout.dp - 1.0))
     return np.maximum(layout.ep * layout.expert_tp, replica)
 
 
-def weight_bytes(batch: Batch, held: Shard, shards: Column) -> Column:
-    """Stored bytes of the parameters of `held`, with copies and tables that engines add."""
+def weight_bytes(batch: Batch, held: Shard) -> Column:
+    """Stored bytes of the parameters of `held`."""
     model, layout, load = batch.model, batch.layout, batch.serving
     assert load is not None
     code = load.weights
-    body, rest = BODY_BYTES[code], REST_BYTES[code]
+    body, rest, head = BODY_BYTES[code], REST_BYTES[code], HEAD_BYTES[code]
     latent = (model.mla_layers > 0) | (model.recurrent_layers > 0)
-    experts_only = (EXPERTS_ONLY[code] > 0) & (model.is_moe > 0)
-    half = experts_only | ((HALF_LATENT_ATTENTION[code] > 0) & latent)
-    attention_body = np.where(half, rest, body)
-    feed_body = np.where(experts_only, rest, body)
-    width = np.maximum(model.expert_width / layout.tp, 1.0)
-    one_pad = (load.engine_year >= YEAR_ONE_PAD) & (load.engine_year < YEAR_BOTH_PADS)
-    wide = np.where(one_pad, width, np.ceil(width / MXFP4_WIDTH_PAD) * MXFP4_WIDTH_PAD)
-    padded = np.ceil(model.hidden / MXFP4_HIDDEN_PAD) * MXFP4_HIDDEN_PAD * wide
-    expert_body = body * np.where(IS_MXFP4[code] & (load.engine == VLLM), padded / (model.hidden * width), 1.0)
+    half_feed = EXPERTS_ONLY[code] * model.is_moe
+    half_attention = np.maximum(half_feed, HALF_LATENT_ATTENTION[code] * latent)
+    feed = body + half_feed * (rest - body)
+    attention = body + half_attention * (rest - body)
     # A tied table in a GGUF file is stored once, in the head's type.
-    table = np.where((model.lm_head_params == 0) & IS_GGUF[code], HEAD_BYTES[code], TABLE_BYTES[code])
-    layers = (held.attention + held.recurrent) * attention_body + held.feed * feed_body + held.experts * expert_body
-    stored = layers + held.table * table + held.head * HEAD_BYTES[code] + held.rest * rest
-    # The checkpoint's own size, where known, corrects what the format's rule says of the whole model.
-    whole = _whole_model_bytes(batch, attention_body, feed_body, body, table, rest)
-    return stored * np.where(np.isnan(load.weight_bytes_override), 1.0, load.weight_bytes_override / whole)
-
-
-def _whole_model_bytes(batch: Batch, attention: Column, feed: Column, expert: Column, table: Column, rest: Column) -> Column:
-    model = batch.model
-    assert batch.serving is not None
-    head = HEAD_BYTES[batch.serving.weights]
-    layers = (model.attention_params + model.recurrent_params) * attention + (model.mlp_params + model.shared_expert_params) * feed
+    table = TABLE_BYTES[code]
+    table = table + (model.lm_head_params == 0) * IS_GGUF[code] * (head - table)
+    experts = body * (1.0 + IS_MXFP4[code] * (load.engine == VLLM) * _mxfp4_padding(batch))
+    layers = (held.attention + held.recurrent) * attention + held.feed * feed + held.experts * experts
+    stored = layers + held.table * table + held.head * head + held.rest * rest
+    # A checkpoint's own size, where known, corrects what the format's rule says of the whole model.
+    projections = (model.attention_params + model.recurrent_params) * attention + model.expert_params * body
+    feeds = (model.mlp_params + model.shared_expert_params) * feed
     tables = (model.embedding_params + model.lookup_params) * table + model.lm_head_params * head
-    return layers + model.expert_params * expert + tables + (model.norm_params + model.other_params + model.router_params) * rest
+    whole = projections + feeds + tables + (model.norm_params + model.other_params + model.router_params) * rest
+    known = load.weight_bytes_override
+    return stored * np.where(known > 0, known / whole, 1.0)
+
+
+def _mxfp4_padding(batch: Batch) -> Column:
+    """What kernels for MXFP4 experts add by rounding sizes up, as a share."""
+    model, load = batch.model, batch.serving
+    assert load is not None
+    one_pad = (load.engine_year >= YEAR_ONE_PAD) & (load.engine_year < YEAR_BOTH_PADS)
+    width = model.expert_width / batch.layout.tp + (model.expert_width == 0)
+    wide = np.ceil(width / MXFP4_WIDTH_PAD) * MXFP4_WIDTH_PAD / width
+    hidden = np.ceil(model.hidden / MXFP4_HIDDEN_PAD) * MXFP4_HIDDEN_PAD / model.hidden
+    return hidden * (wide + one_pad * (1.0 - wide)) - 1.0
 
 
 def engine_copies(batch: Batch) -> Column:
-    """Bytes beside the checkpoint: absorbed projections of latent attention (16 bit) and tables of rotary cosines and sines."""
+    """Bytes that engines keep beside the checkpoint.
+
+    Absorbed projections of latent attention, 16 bit, and tables of rotary cosines and sines.
+    """
     model, layout, load = batch.model, batch.layout, batch.serving
     assert load is not None
-    absorbed = model.mla_layers * model.mla_kv_rank * model.mla_heads * (model.mla_nope_dim + model.mla_v_dim) * 2.0 / (layout.tp * layout.pp)
-    rotary = np.where(model.mla_layers > 0, model.mla_rope_dim, np.maximum(model.qk_dim, model.window_qk_dim))
+    latent_dims = model.mla_heads * (model.mla_nope_dim + model.mla_v_dim)
+    absorbed = model.mla_layers * model.mla_kv_rank * latent_dims * 2.0 / (layout.tp * layout.pp)
+    rotary = np.maximum(model.qk_dim, model.window_qk_dim) * (model.mla_layers == 0) + model.mla_rope_dim
     local = (model.window_layers > 0) & (model.rope_table_factor > 1)
     table = model.max_position * (model.rope_table_factor + local) * rotary * 2.0
-    attends = model.full_layers + model.window_layers + model.mla_layers > 0
-    return np.where(load.engine <= SGLANG, absorbed + table * attends, 0.0)
+    return (load.engine <= SGLANG) * (absorbed + table)
 
 
 def activation_peak(batch: Batch, constants: ServingConstants) -> Column:
-    """Activations at max_num_batched_tokens: the larger of a layer's live tensors and the sampler's warm-up, plus the experts' workspace."""
+    """Activations at max_num_batched_tokens.
+
+    The larger of a layer's live tensors and the sampler's warm-up, plus the experts' workspace.
+    """
     model, layout, load = batch.model, batch.layout, batch.serving
     assert load is not None
-    tokens, tp = load.max_num_batched_tokens, layout.tp
-    wide = np.maximum(np.maximum(model.mlp_width, model.shared_width) * 3.0, model.heads * (model.qk_dim + model.v_dim)) / tp
-    new = since(load.engine_year, YEAR_V1)
-    vectors = np.where(new, constants.hidden_vectors_1, constants.hidden_vectors_0)
+    tokens, tp, year = load.max_num_batched_tokens, layout.tp, load.engine_year
+    feed = np.maximum(model.mlp_width, model.shared_width) * 3.0
+    wide = np.maximum(feed, model.heads * (model.qk_dim + model.v_dim)) / tp
+    new, lean = since(year, YEAR_V1), since(year, YEAR_LEAN)
+    vectors = constants.hidden_vectors_0 + new * (constants.hidden_vectors_1 - constants.hidden_vectors_0)
     layer = tokens * 2.0 * (wide + vectors * model.hidden)
-    up = np.maximum(2.0 * model.expert_width / layout.expert_tp, model.hidden)
-    down = np.maximum(model.expert_width / layout.expert_tp, model.hidden)
-    fused = new & np.logical_not(IS_MXFP4[load.weights])  # MXFP4 kernels keep no workspace of their own
-    routed = tokens * model.top_k * 2.0 * (up + down) * constants.expert_workspace * fused
-    logit = np.where(since(load.engine_year, YEAR_LEAN), constants.logit_bytes_2, constants.logit_bytes_1)
-    sampler = _sequences(batch) * model.vocab * logit + tokens * model.hidden * 4.0
-    return np.maximum(layer, np.where(load.engine <= SGLANG, sampler, 0.0)) + routed
+    each = model.expert_width / layout.expert_tp
+    routed = np.maximum(2.0 * each, model.hidden) + np.maximum(each, model.hidden)
+    fused = new * (1.0 - IS_MXFP4[load.weights])  # MXFP4 kernels keep no workspace of their own
+    workspace = tokens * model.top_k * 2.0 * routed * constants.expert_workspace * fused
+    logit = constants.logit_bytes_1 + lean * (constants.logit_bytes_2 - constants.logit_bytes_1)
+    sampler = _sequences(batch, new) * model.vocab * logit + tokens * model.hidden * 4.0
+    return np.maximum(layer, (load.engine <= SGLANG) * sampler) + workspace
 
 
-def _sequences(batch: Batch) -> Column:
+def _sequences(batch: Batch, new: Column) -> Column:
     """Sequences that one replica may run at once: max_num_seqs, or what the engine chooses for the GPU."""
     load, gpu = batch.serving, batch.gpu
     assert load is not None
-    large = (gpu.memory_bytes >= LARGE_GPU) & (gpu.peak_fp8 > 0) & since(load.engine_year, YEAR_V1)
-    chosen = np.where(large, SEQUENCES_LARGE, SEQUENCES_SMALL)
-    return np.where(np.isnan(load.max_num_seqs), chosen, load.max_num_seqs)
+    large = (gpu.memory_bytes >= LARGE_GPU) & (gpu.peak_fp8 > 0)
+    chosen = SEQUENCES_SMALL + large * new * (SEQUENCES_LARGE - SEQUENCES_SMALL)
+    return np.where(load.max_num_seqs > 0, load.max_num_seqs, chosen)
 
 
 def runtime(batch: Batch, constants: ServingConstants) -> tuple[Column, Column]:
     """Context and libraries, and CUDA graphs: bytes outside of what the framework's allocator reports."""
     model, layout, load = batch.model, batch.layout, batch.serving
     assert load is not None
-    parallel = layout.tp * layout.pp > 1
-    new = since(load.engine_year, YEAR_LIBRARIES)
-    together = np.where(new, constants.non_torch_parallel_2, constants.non_torch_parallel_1)
-    context = np.where(parallel, together, np.where(new, constants.non_torch_single_2, constants.non_torch_single_1))
-    context = np.where(since(load.engine_year, YEAR_V1), context, constants.non_torch_0)
-    pool = np.where(parallel, constants.pool_overhead_parallel, constants.pool_overhead_single)
-    context = np.where(load.engine == SGLANG, pool, np.where(load.engine == LLAMA_CPP, constants.llama_cpp_runtime, context))
-    graphs = constants.graph_base + constants.graph_per_layer * model.layers / layout.pp + constants.graph_moe * model.is_moe
-    captured = (batch.levers.cuda_graphs > 0) & (load.engine < LLAMA_CPP)
-    return context, np.where(captured, graphs, 0.0)
+    year, engine = load.engine_year, load.engine
+    parallel = (layout.tp * layout.pp > 1) * 1.0
+    single = constants.non_torch_single_1 + parallel * (constants.non_torch_parallel_1 - constants.non_torch_single_1)
+    latest = constants.non_torch_single_2 + parallel * (constants.non_torch_parallel_2 - constants.non_torch_single_2)
+    context = single + since(year, YEAR_LIBRARIES) * (latest - single)
+    context = constants.non_torch_0 + since(year, YEAR_V1) * (context - constants.non_torch_0)
+    pool = constants.pool_overhead_single + parallel * (
+        constants.pool_overhead_parallel - constants.pool_overhead_single
+    )
+    context = context + (engine == SGLANG) * (pool - context)
+    context = context + (engine == LLAMA_CPP) * (constants.llama_cpp_runtime - context)
+    graphs = constants.graph_base + constants.graph_per_layer * model.layers / layout.pp
+    captured = (batch.levers.cuda_graphs > 0) & (engine < LLAMA_CPP)
+    return context, captured * (graphs + constants.graph_moe * model.is_moe)
 
 
 def serving(batch: Batch, constants: ServingConstants | None = None) -> ServingMemory:
-    """Memory of every scenario of `batch` (needs `batch.serving`). `constants` may be columns; by default the shipped ones."""
+    """Memory of every scenario of `batch` (needs `batch.serving`).
+
+    `constants` may be columns; by default the shipped ones.
+    """
     model, layout, load = batch.model, batch.layout, batch.serving
     assert load is not None
     constants = constants or serving_constants()
-    heaviest = stage(model, layout.pp)
-    shards = expert_shards(batch)
-    weights = weight_bytes(batch, shard(model, layout, shards, heaviest), shards) + engine_copies(batch)
+    heaviest, heads = stage(model, layout.pp), kv_heads(model, layout.tp)
+    weights = weight_bytes(batch, shard(model, layout, expert_shards(batch), heaviest, heads)) + engine_copies(batch)
     activations = activation_peak(batch, constants)
     context, graphs = runtime(batch, constants)
+    held = cache(batch, heaviest, heads)
     capacity = batch.gpu.memory_bytes
-    held = cache(batch, heaviest)
+    available = _available(batch, capacity, weights, activations, context, graphs)
+    allocates = load.engine >= LLAMA_CPP
+    replica = 1.0 + (layout.attention_dp > 0) * (layout.dp - 1.0)
 
-    share, engine = load.gpu_memory_utilization, load.engine
-    free = capacity - weights - activations - context - graphs
-    counted = since(load.engine_year, YEAR_GRAPHS_COUNTED) * graphs
-    vllm = share * capacity - weights - activations - context - counted
-    sglang = np.minimum(share * (capacity - context) - weights, free)
-    pooled = np.where(engine == VLLM, vllm, np.where(engine == SGLANG, sglang, share * free))
-    available = np.where(engine >= LLAMA_CPP, free, pooled)
-
-    longest = np.where(engine == STATIC, load.input_tokens + load.output_tokens, load.max_model_len) + load.draft_tokens
+    stated = load.input_tokens + load.output_tokens
+    longest = load.max_model_len + (load.engine == STATIC) * (stated - load.max_model_len) + load.draft_tokens
     one = sequence_bytes(held, longest)
-    context_mean = load.input_tokens + load.output_tokens / 2 + load.draft_tokens + MEAN_BLOCK_WASTE
-    replica = np.where(layout.attention_dp > 0, layout.dp, 1.0)
-    whole_blocks = np.maximum(np.floor(available / held.block), 0.0) * held.block
-    usable = np.where(held.state > 0, np.where(held.grouped, whole_blocks, np.maximum(available, 0.0)), whole_blocks)
+    mean = sequence_bytes(held, stated - load.output_tokens / 2 + load.draft_tokens + MEAN_BLOCK_WASTE)
+    usable = np.maximum(np.floor(available / held.block), 0.0) * held.block
     concurrency = usable / one * replica
-    mean_concurrency = usable / sequence_bytes(held, context_mean) * replica
-    asked = _asked_sequences(batch, concurrency, replica)
-    kept = np.where(engine >= LLAMA_CPP, np.maximum(asked, 1.0) * one, np.maximum(available, one))
-    fits = (available >= one) & (kept <= available * (1 + 1e-9))
+    # llama.cpp and static batches allocate for the sequences that are asked for, or for all that fit.
+    most = np.maximum(np.floor(concurrency), 1.0) / replica
+    asked = np.where(load.concurrency < np.inf, np.ceil(load.concurrency / layout.dp), most)
+    kept = allocates * asked * one + (1.0 - allocates) * np.maximum(available, one)
+    lacking = np.maximum(kept - available, 0.0)
+    grouped = (held.window_token + held.state > 0) | held.grouped
+    tokens = usable / held.block * BLOCK + grouped * (usable / one * longest - usable / held.block * BLOCK)
     return ServingMemory(
         weights_bytes=weights,
         kv_cache_bytes=kept,
@@ -189,27 +215,28 @@ def serving(batch: Batch, constants: ServingConstants | None = None) -> ServingM
         runtime_bytes=context + graphs,
         total_bytes=weights + kept + activations + context + graphs,
         capacity_bytes=capacity,
-        fits=fits,
+        fits=lacking <= 1e-9 * one,
         kv_available_bytes=available,
-        shortfall_bytes=np.maximum(kept - available, 0.0),
-        kv_cache_tokens=_tokens(held, usable, one, longest) * replica,
+        shortfall_bytes=lacking,
+        kv_cache_tokens=tokens * replica,
         max_concurrency=concurrency,
-        mean_concurrency=mean_concurrency,
+        mean_concurrency=usable / mean * replica,
         kv_bytes_per_token=held.full_token,
-        sequence_bytes=one - np.ceil(longest / held.full_block_tokens) * held.full_block_tokens * held.full_token,
+        sequence_bytes=one - longest * held.full_token,
         sequence_bytes_at_max=one,
     )
 
 
-def _tokens(held: Cache, usable: Column, one: Column, longest: Column) -> Column:
-    """Tokens of a rank's cache: whole blocks where all layers are alike, else as many sequences as fit times their length."""
-    plain = (held.window_token + held.state == 0) & np.logical_not(held.grouped)
-    return np.where(plain, np.floor(usable / np.maximum(held.full_token, 1.0) + 1e-6), usable / one * longest)
-
-
-def _asked_sequences(batch: Batch, concurrency: Column, replica: Column) -> Column:
-    """Sequences for which llama.cpp or a static batch allocates: the asked concurrency of one replica, and at least one."""
-    load, layout = batch.serving, batch.layout
+def _available(
+    batch: Batch, capacity: Column, weights: Column, activations: Column, context: Column, graphs: Column
+) -> Column:
+    """What the engine's rule leaves for the KV cache of one GPU; negative where the rest is too much."""
+    load = batch.serving
     assert load is not None
-    asked = np.where(np.isnan(load.concurrency), 1.0, load.concurrency) / np.maximum(layout.dp / replica, 1.0)
-    return np.where(np.isinf(asked), np.maximum(np.floor(concurrency), 1.0), np.ceil(asked)) / replica
+    share, engine = load.gpu_memory_utilization, load.engine
+    used = weights + activations + context
+    free = capacity - used - graphs
+    vllm = share * capacity - used - since(load.engine_year, YEAR_GRAPHS_COUNTED) * graphs
+    sglang = np.minimum(share * (capacity - context) - weights, free)
+    pooled = (engine == VLLM) * vllm + (engine == SGLANG) * sglang + (engine == TENSORRT_LLM) * share * free
+    return pooled + (engine >= LLAMA_CPP) * free

@@ -1,9 +1,12 @@
 """Which part of a model one GPU holds: tensor, expert and pipeline parallelism on the parameters.
 
-Tensor parallelism divides projections, feed-forwards, embedding and head by t, but K and V projections only as far as there are KV heads, and
-neither the down-projections of latent attention nor norms, routers and other vectors. Routed experts have a divisor of their own. Pipeline
-stages are compared by what they hold: the first has the embedding, the last the head, and a stage in the middle may have one layer more.
-Sources: docs/algorithms/memory.md.
+Tensor parallelism divides projections, feed-forwards, embedding and head by t, but K and V projections only as far as
+there are KV heads, and neither the down-projections of latent attention nor norms, routers and other vectors. Routed
+experts have a divisor of their own. Pipeline stages are compared by what they hold: the first has the embedding, the
+last the head, and a stage in the middle may have one layer more. Sources: docs/algorithms/memory.md.
+
+Choices between two values are written as sums weighted by 0 and 1: on scalars as on columns that is several times
+faster than `np.where`.
 """
 
 from typing import Any, NamedTuple
@@ -18,13 +21,13 @@ Column = Any
 class Shard(NamedTuple):
     """Parameters on one GPU of the heaviest pipeline stage, by how they are stored."""
 
-    attention: Column  # projections
+    attention: Column  # projections of attention
     feed: Column  # dense and shared feed-forwards
     experts: Column  # routed
     recurrent: Column
     table: Column  # embedding
     head: Column
-    rest: Column  # norms, routers, vision, learned positions …: 16 bit in every format
+    rest: Column  # norms, routers, vision, vectors: 16 bit in every format
 
     def total(self) -> Column:
         """All of them."""
@@ -39,28 +42,38 @@ class Stage(NamedTuple):
     has_head: Column
 
 
-def stage(model: Model, pp: Column, virtual: Column = 1.0) -> Stage:
-    """The heaviest stage: the first, with the embedding, unless layers left over make a middle one heavier than embedding or head."""
-    chunks = pp * virtual
-    per = np.floor(model.layers / pp)
-    left = model.layers - per * pp
-    # 126 layers on 8 stages of 8 chunks: embedding and head count as a layer each, so that every chunk is as long.
-    padded = (left > 0) & (np.mod(model.layers + 2, chunks) == 0)
-    first = np.where(padded, (model.layers + 2) / pp - 1, per + ((left == pp - 1) & (left > 0)))
-    middle = np.where(padded, first + 1, per + (left > 0))
-    one_layer = (model.total_params - model.embedding_params - model.lm_head_params) / model.layers
-    middle_wins = (middle - first) * one_layer > np.maximum(model.embedding_params, model.lm_head_params)
-    single = pp == 1
-    layers = np.where(single, model.layers, np.where(middle_wins, middle, first))
-    ends = np.where(single, 1.0, np.logical_not(middle_wins))
-    return Stage(layers, ends, np.where(single, 1.0, 0.0))
+class KvHeads(NamedTuple):
+    """KV heads on one rank: one t-th, rounded up; every rank has a copy where there are fewer heads than ranks."""
+
+    full: Column
+    window: Column
 
 
-def kv_projection_params(model: Model) -> Column:
-    """K and V projections of all attention layers that are not latent."""
-    full = model.full_layers * model.kv_heads * (model.qk_dim + model.v_dim)
-    window = model.window_layers * model.window_kv_heads * (model.window_qk_dim + model.window_v_dim)
-    return model.hidden * (full + window)
+def stage(model: Model, pp: Column, virtual: Column = None) -> Stage:
+    """The heaviest stage: the first, with the embedding, unless a middle one has a layer more that outweighs it.
+
+    `virtual` (training): chunks of a stage. Where layers do not divide evenly over the chunks but do with two more,
+    embedding and head count as a layer each (126 layers on 8 stages of 8 chunks: 15 on the first, 16 inside).
+    """
+    layers = model.layers
+    per = np.floor(layers / pp)
+    left = layers - per * pp
+    uneven = (left > 0) * 1.0
+    first, middle = per + uneven * (left == pp - 1), per + uneven
+    if virtual is not None:
+        chunks = pp * virtual
+        padded = uneven * ((layers + 2) / chunks == np.floor((layers + 2) / chunks))
+        first = first + padded * ((layers + 2) / pp - 1 - first)
+        middle = middle + padded * (first + 1 - middle)
+    table, head = model.embedding_params, model.lm_head_params
+    one_layer = (model.total_params - table - head) / layers
+    inside = ((middle - first) * one_layer > np.maximum(table, head)) * (pp > 1)
+    return Stage(first + inside * (middle - first), 1.0 - inside, (pp == 1) * 1.0)
+
+
+def kv_heads(model: Model, tp: Column) -> KvHeads:
+    """KV heads that one of `tp` ranks keeps."""
+    return KvHeads(np.ceil(model.kv_heads / tp), np.ceil(model.window_kv_heads / tp))
 
 
 def replicated_latent_params(model: Model) -> Column:
@@ -70,26 +83,25 @@ def replicated_latent_params(model: Model) -> Column:
     return down + model.indexer_layers * (query + model.hidden * (model.indexer_dim + model.indexer_heads))
 
 
-def heads_share(kv_heads: Column, tp: Column) -> Column:
-    """Share of the KV heads on one rank: 1 / t, and never less than one head."""
-    return np.maximum(np.ceil(kv_heads / tp), 1.0) / np.maximum(kv_heads, 1.0)
-
-
-def shard(model: Model, layout: Layout, expert_shards: Column, heaviest: Stage) -> Shard:
+def shard(model: Model, layout: Layout, expert_shards: Column, heaviest: Stage, heads: KvHeads) -> Shard:
     """Parameters on one GPU of the stage `heaviest`. Routed experts are divided by `expert_shards`."""
     tp, n, every = layout.tp, heaviest.layers, model.layers
     share = n / every
-    kv, latent = kv_projection_params(model), replicated_latent_params(model)
-    kv_heads = np.maximum(model.kv_heads, model.window_kv_heads)
-    attention = (model.attention_params - kv - latent) / tp + kv * heads_share(kv_heads, tp) + latent
+    full = model.full_layers * (model.qk_dim + model.v_dim)
+    window = model.window_layers * (model.window_qk_dim + model.window_v_dim)
+    kv = model.hidden * (full * model.kv_heads + window * model.window_kv_heads)
+    kv_here = model.hidden * (full * heads.full + window * heads.window)
+    latent = replicated_latent_params(model)
+    attention = (model.attention_params - kv - latent) / tp + kv_here + latent
+    moe, mlp = model.moe_layers, model.mlp_layers
     # Where every layer has a feed-forward, dense layers come first and the heaviest stage is made of MoE layers.
-    stacked = model.moe_layers + model.mlp_layers >= every
-    moe_layers = np.where(stacked, np.minimum(n, model.moe_layers), share * model.moe_layers)
-    mlp_layers = np.where(stacked, n - moe_layers, share * model.mlp_layers)
-    moe_share = moe_layers / np.maximum(model.moe_layers, 1.0)
-    mlp_share = mlp_layers / np.maximum(model.mlp_layers, 1.0)
-    # A stage that is both first and last holds a tied table once; the columns count it once, too.
+    stacked = (moe + mlp >= every) * 1.0
+    moe_here = share * moe + stacked * (np.minimum(n, moe) - share * moe)
+    moe_share = moe_here / (moe + (moe == 0))
+    mlp_share = share + stacked * ((n - moe_here) / (mlp + (mlp == 0)) - share)
+    # Tied tables are counted once, as embedding.
     tables = model.embedding_params + model.lookup_params
+    norms = (model.norm_params + model.other_params) * share
     return Shard(
         attention=attention * share,
         feed=(model.mlp_params * mlp_share + model.shared_expert_params * moe_share) / tp,
@@ -97,5 +109,5 @@ def shard(model: Model, layout: Layout, expert_shards: Column, heaviest: Stage) 
         recurrent=model.recurrent_params * share / tp,
         table=tables * heaviest.has_table / tp,
         head=model.lm_head_params * heaviest.has_head / tp,
-        rest=(model.norm_params + model.other_params) * share + model.router_params * moe_share + model.vision_params * heaviest.has_table / tp,
+        rest=norms + model.router_params * moe_share + model.vision_params * heaviest.has_table / tp,
     )

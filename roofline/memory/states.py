@@ -1,12 +1,13 @@
 """Model states of training: weights, gradients and optimizer states of one GPU by recipe, sharding and method.
 
 Two recipes for 16-bit and narrower training (bytes of one parameter: weight + gradient + master + moments):
-- Megatron, NeMo, DeepSpeed, nanotron, others: 2 + g + 4 + moments, g = 4 where gradients are accumulated in fp32, else 2. DeepSpeed
-  accumulates in fp32 beside the 16-bit gradients: g = 6;
-- FSDP stacks (PyTorch FSDP, torchtitan, llm-foundry, HF Trainer, MaxText): fp32 parameters are the master copy: 4 + 4 + 0 + moments.
-Sharding over D data-parallel ranks: stage 1 the master and moments, 2 also the gradients, 3 also the weights. Routed experts shard over
-their own group D·t/(ep·etp). Adapters (LoRA) are trained with the recipe's states; what is frozen has neither gradients nor states.
-Sources: ZeRO (arXiv 1910.02054), Megatron-LM's distributed optimizer (6 + 12/D), docs/algorithms/memory.md.
+- Megatron, NeMo, DeepSpeed, nanotron, others: 2 + g + 4 + moments, g = 4 where gradients are accumulated in fp32,
+  else 2. DeepSpeed accumulates in fp32 beside the 16-bit gradients: g = 6;
+- FSDP stacks (PyTorch FSDP, torchtitan, llm-foundry, HF Trainer, MaxText): fp32 parameters are the master copy: 4 + 4
+  + 0 + moments. Sharding over D data-parallel ranks: stage 1 the master and moments, 2 also the gradients, 3 also the
+  weights. Routed experts shard over their own group D·t/(ep·etp). Adapters (LoRA) are trained with the recipe's
+  states; what is frozen has neither gradients nor states. Sources: ZeRO (arXiv 1910.02054), Megatron-LM's distributed
+  optimizer (6 + 12/D), docs/algorithms/memory.md.
 """
 
 from typing import Any, NamedTuple
@@ -21,7 +22,9 @@ from roofline.precision import FORMATS
 
 Column = Any
 # Whether parameters are kept in fp32 and are their own master copy.
-FP32_PARAMETERS: NDArray[np.bool_] = np.array([name in ("fsdp", "torchtitan", "llm_foundry", "hf_trainer", "maxtext") for name in FRAMEWORKS])
+FP32_PARAMETERS: NDArray[np.bool_] = np.array(
+    [name in ("fsdp", "torchtitan", "llm_foundry", "hf_trainer", "maxtext") for name in FRAMEWORKS]
+)
 # Moments in fp32: two for Adam, one for momentum methods; Adafactor keeps a row and a column.
 _MOMENTS = {"adamw": 8.0, "adamw_8bit": 2.0, "adafactor": 0.01, "muon": 4.0, "lion": 4.0, "sgd": 4.0}
 MOMENTS: NDArray[np.float64] = np.array([_MOMENTS[name] for name in OPTIMIZERS])
@@ -66,16 +69,29 @@ def recipe_bytes(batch: Batch) -> Bytes:
 
 
 def adapter_params(model: Model, rank: Column, targets: Column) -> Column:
-    """Parameters of LoRA adapters, whole model: rank x (inputs + outputs) of each adapted matrix. Routed experts get none."""
+    """Parameters of LoRA adapters, whole model: rank x (inputs + outputs) of each adapted matrix. Routed experts get
+    none.
+    """
     d = model.hidden
     width, values = model.heads * model.qk_dim, model.heads * model.v_dim
     full = model.full_layers * (4.0 * d + width + values + model.kv_heads * (model.qk_dim + model.v_dim))
     window_width = model.window_heads * (model.window_qk_dim + model.window_v_dim)
-    window = model.window_layers * (4.0 * d + window_width + model.window_kv_heads * (model.window_qk_dim + model.window_v_dim))
+    window = model.window_layers * (
+        4.0 * d + window_width + model.window_kv_heads * (model.window_qk_dim + model.window_v_dim)
+    )
     inner = model.mla_heads * (model.mla_nope_dim + model.mla_v_dim)
     query = model.mla_heads * (model.mla_nope_dim + model.mla_rope_dim)
-    latent = model.mla_layers * (3.0 * d + 2.0 * (model.mla_q_rank + model.mla_kv_rank) + model.mla_rope_dim + query + inner + model.mla_heads * model.mla_v_dim)
-    feed = model.mlp_layers * model.mlp_matrices * (d + model.mlp_width) + model.moe_layers * model.expert_matrices * (d + model.shared_width) * (model.shared_width > 0)
+    latent = model.mla_layers * (
+        3.0 * d
+        + 2.0 * (model.mla_q_rank + model.mla_kv_rank)
+        + model.mla_rope_dim
+        + query
+        + inner
+        + model.mla_heads * model.mla_v_dim
+    )
+    feed = model.mlp_layers * model.mlp_matrices * (d + model.mlp_width) + model.moe_layers * model.expert_matrices * (
+        d + model.shared_width
+    ) * (model.shared_width > 0)
     return rank * (full + window + latent + feed * (targets == ALL_LINEAR))
 
 
@@ -93,17 +109,25 @@ def states(batch: Batch, held: Shard, layers: Column) -> States:
     stage = layout.zero_stage
     dense = held.total() - held.experts
     frozen = run.method >= LORA
-    adapters = np.where(frozen, adapter_params(model, run.lora_rank, run.lora_targets) * layers / model.layers / layout.tp, 0.0)
-    base_bytes = np.where(frozen, np.where(run.method == QLORA, NF4, np.where(WIDE[run.precision], 4.0, 2.0)), each.weight)
+    adapters = np.where(
+        frozen, adapter_params(model, run.lora_rank, run.lora_targets) * layers / model.layers / layout.tp, 0.0
+    )
+    base_bytes = np.where(
+        frozen, np.where(run.method == QLORA, NF4, np.where(WIDE[run.precision], 4.0, 2.0)), each.weight
+    )
     table_bytes = np.where(frozen, 2.0, each.weight)
     tables = held.table + held.head + held.rest
     whole = stage < 3
     dense_ranks = np.where(whole, 1.0, ranks)
-    weights = ((dense - tables) * base_bytes + tables * table_bytes) / dense_ranks + held.experts * base_bytes / np.where(whole, 1.0, expert_group)
+    weights = (
+        (dense - tables) * base_bytes + tables * table_bytes
+    ) / dense_ranks + held.experts * base_bytes / np.where(whole, 1.0, expert_group)
     weights = weights + adapters * each.weight / dense_ranks
     trained, trained_experts = np.where(frozen, adapters, dense), np.where(frozen, 0.0, held.experts)
     split = stage > 1
-    gradients = each.gradient * (trained / np.where(split, ranks, 1.0) + trained_experts / np.where(split, expert_group, 1.0))
+    gradients = each.gradient * (
+        trained / np.where(split, ranks, 1.0) + trained_experts / np.where(split, expert_group, 1.0)
+    )
     split = stage > 0
     shard = trained / np.where(split, ranks, 1.0) + trained_experts / np.where(split, expert_group, 1.0)
     layer = (dense - tables + held.experts) / layers

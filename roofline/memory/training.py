@@ -1,8 +1,8 @@
 """Memory of one GPU in training: states, activations, gathered units, and what libraries and allocator add.
 
-All columns broadcast to the shape of the batch, () or (N,). Bytes. The peak is known under three definitions, each with more in it:
-`allocated` (tensors), `reserved` (the caching allocator's blocks) and `nvidia_smi` (all that the driver sees: context and communicators too).
-Sources: docs/algorithms/memory.md.
+All columns broadcast to the shape of the batch, () or (N,). Bytes. The peak is known under three definitions, each
+with more in it: `allocated` (tensors), `reserved` (the caching allocator's blocks) and `nvidia_smi` (all that the
+driver sees: context and communicators too). Sources: docs/algorithms/memory.md.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ import numpy as np
 from roofline.columns import Batch
 from roofline.memory.activations import activations
 from roofline.memory.constants import TrainingConstants, training_constants
-from roofline.memory.shards import shard, stage
+from roofline.memory.shards import kv_heads, shard, stage
 from roofline.memory.states import DEEPSPEED, FP32_PARAMETERS, states
 
 Column = Any
@@ -35,16 +35,20 @@ class TrainingMemory:
     fits: Column  # bool
     allocated_bytes: Column
     reserved_bytes: Column
-    largest_unit_bytes: Column  # 16-bit weights of the largest unit that ZeRO-3 or FSDP gathers; part of the runtime where it does
+    largest_unit_bytes: (
+        Column  # 16-bit weights of the largest unit that ZeRO-3 or FSDP gathers; part of the runtime where it does
+    )
 
 
 def training(batch: Batch, constants: TrainingConstants | None = None) -> TrainingMemory:
-    """Memory of every scenario of `batch` (needs `batch.training`). `constants` may be columns; by default the shipped ones."""
+    """Memory of every scenario of `batch` (needs `batch.training`). `constants` may be columns; by default the
+    shipped ones.
+    """
     model, layout, run = batch.model, batch.layout, batch.training
     assert run is not None
     constants = constants or training_constants()
     heaviest = stage(model, layout.pp, layout.virtual_pipeline)
-    held = shard(model, layout, layout.ep * layout.expert_tp, heaviest)
+    held = shard(model, layout, layout.ep * layout.expert_tp, heaviest, kv_heads(model, layout.tp))
     kept = states(batch, held, heaviest.layers)
     live = activations(batch, heaviest.layers, constants)
     # The loss is on the last stage, which holds one micro-batch where the first holds a pipeline full of them.

@@ -1,6 +1,8 @@
-"""Reading a table of start-up logs of serving engines (the columns of data/measurements/serving_memory.csv) into scenarios.
+"""Reading a table of start-up logs of serving engines (the columns of data/measurements/serving_memory.csv) into
+scenarios.
 
-Only what a person knows before the start is an input (INPUTS); everything else in the table is a measurement and stays unread here.
+Only what a person knows before the start is an input (INPUTS); everything else in the table is a measurement and
+stays unread here.
 """
 
 import csv
@@ -56,8 +58,24 @@ FORMAT_WORDS = (
     ("4bit", "nf4"),
     ("fp8", "fp8"),
 )
-PLAIN = {"bfloat16": "bf16", "bf16": "bf16", "float16": "fp16", "fp16": "fp16", "half": "fp16", "auto": "bf16", "float32": "fp32"}
-KV_WORDS = {"auto": "bf16", "": "bf16", "bfloat16": "bf16", "bf16": "bf16", "float16": "bf16", "fp8_e4m3": "fp8", "fp8_e5m2": "fp8"}
+PLAIN = {
+    "bfloat16": "bf16",
+    "bf16": "bf16",
+    "float16": "fp16",
+    "fp16": "fp16",
+    "half": "fp16",
+    "auto": "bf16",
+    "float32": "fp32",
+}
+KV_WORDS = {
+    "auto": "bf16",
+    "": "bf16",
+    "bfloat16": "bf16",
+    "bf16": "bf16",
+    "float16": "bf16",
+    "fp8_e4m3": "fp8",
+    "fp8_e5m2": "fp8",
+}
 UNCHUNKED_CONTEXT = 32_768.0  # the old engine prefilled whole prompts up to here
 NEW_ENGINE = 2025.35
 LARGE_GPU = 70 * GIB
@@ -65,7 +83,7 @@ TOKENS_LARGE, TOKENS_SMALL = 8192.0, 2048.0  # max_num_batched_tokens by default
 DEFAULT_LENGTH = 8192.0
 
 
-class UnderSpecified(ValueError):
+class UnderSpecifiedError(ValueError):
     """A row leaves out what a prediction needs."""
 
 
@@ -90,7 +108,13 @@ class Start:
     def key(self) -> tuple[str, ...]:
         """The fold: model, GPU, GPUs, precision, engine."""
         row = self.row
-        return (row.get("config_id") or row.get("model", ""), row.get("gpu", ""), f"{self.tp * self.pp:g}", self.weights, self.engine)
+        return (
+            row.get("config_id") or row.get("model", ""),
+            row.get("gpu", ""),
+            f"{self.tp * self.pp:g}",
+            self.weights,
+            self.engine,
+        )
 
 
 def read_rows(path: str | Path) -> list[dict[str, str]]:
@@ -101,24 +125,26 @@ def read_rows(path: str | Path) -> list[dict[str, str]]:
 
 def shipped_rows() -> list[dict[str, str]]:
     """The start-up logs that ship with the project."""
-    with resources.files("roofline").joinpath("data/measurements/serving_memory.csv").open(encoding="utf-8", newline="") as lines:
+    with resources.files("roofline").joinpath("data/measurements/serving_memory.csv").open(encoding="utf-8") as lines:
         return list(csv.DictReader(lines))
 
 
 def catalogue_model(row: Row) -> Architecture:
-    """The architecture of a row: its configuration, else the catalogue model of its id or label. Raises UnderSpecified."""
+    """The architecture of a row: its configuration, else the catalogue model of its id or label. Raises
+    UnderSpecifiedError.
+    """
     if row.get("config_json"):
         try:
             return architecture.parse(json.loads(row["config_json"]))
         except (ValueError, architecture.UnsupportedArchitecture) as fault:
-            raise UnderSpecified(f"configuration not readable: {fault}") from fault
+            raise UnderSpecifiedError(f"configuration not readable: {fault}") from fault
     for name in (row.get("config_id", ""), row.get("model", "")):
         if name:
             try:
                 return architecture.resolve(name)
             except architecture.UnknownModel:
                 continue
-    raise UnderSpecified("size or architecture of the model not stated")
+    raise UnderSpecifiedError("size or architecture of the model not stated")
 
 
 def catalogue_gpu(row: Row) -> Accelerator | None:
@@ -142,7 +168,7 @@ def start_of(
     resolve_model: Callable[[Row], Architecture] = catalogue_model,
     resolve_gpu: Callable[[Row], Accelerator | None] = catalogue_gpu,
 ) -> Start:
-    """A row as a scenario. Raises UnderSpecified with what the row does not state."""
+    """A row as a scenario. Raises UnderSpecifiedError with what the row does not state."""
     row = {name: (row.get(name) or "").strip() for name in INPUTS}
     engine = _engine(row["engine"])
     year = release_year(engine, row["engine_version"])
@@ -152,7 +178,7 @@ def start_of(
     length = _number(row["max_model_len"])
     tp = _number(row["tp"])
     if math.isnan(tp):
-        raise UnderSpecified("number of GPUs not stated")
+        raise UnderSpecifiedError("number of GPUs not stated")
     return Start(
         row=row,
         model=model,
@@ -171,10 +197,15 @@ def start_of(
 
 def _engine(label: str) -> str:
     lowered = label.lower()
-    for word, name in (("vllm", "vllm"), ("sglang", "sglang"), ("tensorrt", "tensorrt_llm"), ("llama.cpp", "llama_cpp")):
+    for word, name in (
+        ("vllm", "vllm"),
+        ("sglang", "sglang"),
+        ("tensorrt", "tensorrt_llm"),
+        ("llama.cpp", "llama_cpp"),
+    ):
         if word in lowered:
             return name
-    raise UnderSpecified("engine not stated or not modelled")
+    raise UnderSpecifiedError("engine not stated or not modelled")
 
 
 def stored_format(row: Row) -> str:
@@ -186,22 +217,22 @@ def stored_format(row: Row) -> str:
         for word, name in FORMAT_WORDS:
             if word in text:
                 return name
-    raise UnderSpecified("weight format not stated")
+    raise UnderSpecifiedError("weight format not stated")
 
 
 def _kv_format(label: str) -> str:
     name = KV_WORDS.get(label.lower(), label.lower())
     if name not in codes.KV_FORMATS:
-        raise UnderSpecified(f"KV-cache format {label!r} not known")
+        raise UnderSpecifiedError(f"KV-cache format {label!r} not known")
     return name
 
 
 def _gpu(row: Row, resolve_gpu: Callable[[Row], Accelerator | None]) -> Gpu:
     if " + " in row["gpu"]:
-        raise UnderSpecified("GPUs of several kinds")
+        raise UnderSpecifiedError("GPUs of several kinds")
     found, total = resolve_gpu(row), _number(row["gpu_total_GiB"])
     if found is None and math.isnan(total):
-        raise UnderSpecified("GPU not stated")
+        raise UnderSpecifiedError("GPU not stated")
     columns = found.columns() if found else presets()["a100-pcie-80gb"].columns()
     if not math.isnan(total):
         columns.memory_bytes = total * GIB

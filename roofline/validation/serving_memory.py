@@ -1,6 +1,8 @@
-"""Validation of serving memory: weights and KV cache of start-up logs, predicted with constants that saw no row of the same fold.
+"""Validation of serving memory: weights and KV cache of start-up logs, predicted with constants that saw no row of
+the same fold.
 
-A fold is all rows of one model, GPU, number of GPUs, precision and engine. Rows that say too little are skipped with what they do not say.
+A fold is all rows of one model, GPU, number of GPUs, precision and engine. Rows that say too little are skipped with
+what they do not say.
 """
 
 import math
@@ -21,15 +23,30 @@ from roofline.hardware import Gpu
 from roofline.memory.cache import cache as kv_cache
 from roofline.memory.constants import ServingConstants, spreads
 from roofline.memory.serving import ServingMemory, serving
-from roofline.memory.shards import stage
+from roofline.memory.shards import kv_heads, stage
 from roofline.units import GIB
-from roofline.validation.memory_table import Start, UnderSpecified, batch_of, catalogue_gpu, catalogue_model, read_rows, shipped_rows, start_of
+from roofline.validation.memory_table import (
+    Start,
+    UnderSpecifiedError,
+    batch_of,
+    catalogue_gpu,
+    catalogue_model,
+    read_rows,
+    shipped_rows,
+    start_of,
+)
 from roofline.validation.residuals import Residual, source_name
 
 QUANTITIES = ("weights_bytes", "kv_cache_tokens", "kv_cache_bytes")
-MEASURED = {"weights_bytes": ("weights_GiB_per_gpu", GIB), "kv_cache_tokens": ("kv_tokens", 1.0), "kv_cache_bytes": ("kv_cache_GiB_per_gpu", GIB)}
+MEASURED = {
+    "weights_bytes": ("weights_GiB_per_gpu", GIB),
+    "kv_cache_tokens": ("kv_tokens", 1.0),
+    "kv_cache_bytes": ("kv_cache_GiB_per_gpu", GIB),
+}
 FOLDS = 10
-REPORTS_SEQUENCES_SINCE = 2026.4  # vLLM 0.20: the log's tokens are concurrency x max_model_len; before, blocks over groups
+REPORTS_SEQUENCES_SINCE = (
+    2026.4  # vLLM 0.20: the log's tokens are concurrency x max_model_len; before, blocks over groups
+)
 NOTHING_LEFT = "an out-of-memory record"
 
 
@@ -62,7 +79,7 @@ def _fold_constants() -> tuple[ServingConstants, ...]:
 def _shipped_fold(row: Mapping[str, str]) -> int | None:
     try:
         return fold_of(start_of(row).key)
-    except UnderSpecified:
+    except UnderSpecifiedError:
         return None
 
 
@@ -77,14 +94,16 @@ def validate(
     resolve_model: Callable[[Mapping[str, str]], Architecture] = catalogue_model,
     resolve_gpu: Callable[[Mapping[str, str]], Gpu | None] = catalogue_gpu,
 ) -> Validated:
-    """Residuals of every row of a table. Reads only the input columns for the prediction, and the measured ones for comparison."""
+    """Residuals of every row of a table. Reads only the input columns for the prediction, and the measured ones for
+    comparison.
+    """
     rows = read_rows(rows_or_path) if isinstance(rows_or_path, str | Path) else list(rows_or_path)
     result = Validated(rows=len(rows))
     starts, used = [], []
     for number, row in enumerate(rows, start=1):
         try:
             starts.append(start_of(row, resolve_model, resolve_gpu))
-        except UnderSpecified as fault:
+        except UnderSpecifiedError as fault:
             result.skipped[str(fault)] += 1
         else:
             used.append((str(row.get("id") or number), row))
@@ -101,12 +120,16 @@ def validate(
 
 
 def reported_tokens(batch: Any, memory: ServingMemory) -> NDArray[np.float64]:
-    """Tokens as the engine's log counts them: before vLLM 0.20 the blocks of all groups, however few tokens a windowed group needs."""
-    held = kv_cache(batch, stage(batch.model, batch.layout.pp))
-    groups = np.maximum(held.full_blocks + held.window_groups + held.state_groups, 1.0)
+    """Tokens as the engine's log counts them: before vLLM 0.20 the blocks of all groups, however few tokens a
+    windowed group needs.
+    """
+    held = kv_cache(batch, stage(batch.model, batch.layout.pp), kv_heads(batch.model, batch.layout.tp))
+    groups = np.maximum(held.full_groups + held.window_groups + held.state_groups, 1.0)
     usable = np.floor(np.maximum(memory.kv_available_bytes, 0.0) / held.block)
     old = held.grouped & (batch.serving.engine_year < REPORTS_SEQUENCES_SINCE)
-    shortest = np.where(held.window_groups > 0, np.minimum(held.full_block_tokens, held.window_block_tokens), held.full_block_tokens)
+    shortest = np.where(
+        held.window_groups > 0, np.minimum(held.full_block_tokens, held.window_block_tokens), held.full_block_tokens
+    )
     return np.where(old, np.floor(usable / groups) * shortest, memory.kv_cache_tokens)
 
 

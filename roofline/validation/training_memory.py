@@ -31,7 +31,14 @@ DEFINITION_WORDS = (
     ("max_memory_reserved", RESERVED),
 )
 # What a source means where a row's own notes are silent (its documentation).
-SOURCE_DEFINITIONS = (("simumax", ALLOCATED), ("mlcommons", ALLOCATED), ("torchtitan", RESERVED), ("pytorch/ao", RESERVED), ("torchtune", RESERVED), ("megatron-bridge", ALLOCATED))
+SOURCE_DEFINITIONS = (
+    ("simumax", ALLOCATED),
+    ("mlcommons", ALLOCATED),
+    ("torchtitan", RESERVED),
+    ("pytorch/ao", RESERVED),
+    ("torchtune", RESERVED),
+    ("megatron-bridge", ALLOCATED),
+)
 FP32_ACCUMULATION = "fp32 grad accumulation"
 REDUCED_IN_16_BIT = ("nemo",)  # recipes of NeMo and Megatron-Bridge reduce gradients in bf16
 
@@ -49,7 +56,6 @@ PRIOR = TrainingConstants(
 )
 UNUSABLE = ("OUTLIER", "WARNING", "SUSPECT", "CHECK", "PROXY", "truncated", "rounded")
 FOLDS = 10
-
 
 
 def definition_of(row: Row) -> int:
@@ -78,12 +84,15 @@ def memory_batch(runs: Sequence[Run]) -> tuple[Batch, NDArray[np.intp]]:
     assert batch.training is not None
     bf16, fp32 = codes.GRADIENT_DTYPES.index("bf16"), codes.GRADIENT_DTYPES.index("fp32")
     chosen = [
-        fp32 if FP32_ACCUMULATION in run.row.get("notes", "") else bf16 if run.framework in ("deepspeed", *REDUCED_IN_16_BIT) else int(stated)
+        fp32
+        if FP32_ACCUMULATION in run.row.get("notes", "")
+        else bf16
+        if run.framework in ("deepspeed", *REDUCED_IN_16_BIT)
+        else int(stated)
         for run, stated in zip(runs, np.broadcast_to(batch.training.gradient_dtype, len(runs)), strict=True)
     ]
     batch.training.gradient_dtype = np.array(chosen)
     return batch, np.array([definition_of(run.row) for run in runs], dtype=np.intp)
-
 
 
 def usable(selected: Sequence[Run]) -> list[Run]:
@@ -91,14 +100,22 @@ def usable(selected: Sequence[Run]) -> list[Run]:
     return [
         run
         for run in selected
-        if run.peak_memory_bytes > 0 and not why_underspecified(run.row) and not any(word in run.row.get("notes", "") for word in UNUSABLE)
+        if run.peak_memory_bytes > 0
+        and not why_underspecified(run.row)
+        and not any(word in run.row.get("notes", "") for word in UNUSABLE)
     ]
 
 
 def fold_of(run: Run) -> int:
     """The fold of a run: all runs of one model, GPU, number of GPUs, precision and framework share it."""
     row = run.row
-    key = (row.get("model_id") or row.get("model_name", ""), run.gpu.slug, f"{run.gpus:g}", run.precision, run.framework)
+    key = (
+        row.get("model_id") or row.get("model_name", ""),
+        run.gpu.slug,
+        f"{run.gpus:g}",
+        run.precision,
+        run.framework,
+    )
     return zlib.crc32("\x1f".join(key).encode()) % FOLDS
 
 
@@ -111,7 +128,9 @@ def _fold_constants() -> tuple[TrainingConstants, ...]:
 
 
 def predicted_peaks(selected: Sequence[Run]) -> NDArray[np.float64]:
-    """Peak bytes of each run by the definition that its row means, with constants fitted without the run's fold. Shape (len(selected),)."""
+    """Peak bytes of each run by the definition that its row means, with constants fitted without the run's fold.
+    Shape (len(selected),).
+    """
     batch, definition = memory_batch(selected)
     folds = np.array([fold_of(run) for run in selected], dtype=np.intp)
     columns = np.array(_fold_constants())[folds].T
