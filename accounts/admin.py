@@ -1,7 +1,5 @@
 """Users and tokens in the administration."""
 
-from typing import ClassVar
-
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest
@@ -15,9 +13,9 @@ admin.site.register(User, UserAdmin)
 class ApiTokenAdmin(admin.ModelAdmin):
     """Tokens can be looked at and revoked; they are made where their text can be shown once."""
 
-    list_display: ClassVar[tuple[str, ...]] = ("name", "user", "scope_names", "created", "expiry")
-    readonly_fields: ClassVar[tuple[str, ...]] = ("user", "name", "scopes", "created", "expiry")
-    exclude: ClassVar[tuple[str, ...]] = ("digest", "token_key")
+    list_display = ("name", "user", "scope_names", "created", "expiry")
+    readonly_fields = ("user", "name", "scopes", "created", "expiry")
+    exclude = ("digest", "token_key")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

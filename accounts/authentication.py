@@ -7,7 +7,7 @@ from knox.auth import TokenAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 
 
-class ApiTokenAuthentication(TokenAuthentication):  # type: ignore[misc]  # knox has no types
+class ApiTokenAuthentication(TokenAuthentication):
     """knox's check of a token against its digest; bytes that are no text are an invalid token, not a crash."""
 
     def authenticate_credentials(self, token: bytes) -> Any:

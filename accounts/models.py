@@ -41,7 +41,7 @@ class Scope(models.TextChoices):
     UPLOAD = "upload", _("upload measured runs")
 
 
-class ApiToken(AbstractAuthToken):  # type: ignore[misc]  # knox has no types
+class ApiToken(AbstractAuthToken):
     """A named token with scopes. Only its digest is kept."""
 
     name = models.CharField(_("name"), max_length=80)

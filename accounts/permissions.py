@@ -26,7 +26,10 @@ def _is_open(request: Request, view: APIView) -> bool:
 
 
 class ScopedAccess(BasePermission):
-    """The default of every REST view. A view may set `scope` (what a change needs) and `stateless` (a POST that only computes)."""
+    """The default of every REST view.
+
+    A view may set `scope` (what a change needs) and `stateless` (a POST that only computes).
+    """
 
     message = "This token does not carry the scope that the call needs."
 
@@ -35,5 +38,5 @@ class ScopedAccess(BasePermission):
             return _is_open(request, view)
         if isinstance(request.auth, ApiToken):
             needed = Scope.READ if getattr(view, "stateless", False) else _scope_needed(request, view)
-            return request.auth.allows(needed) or request.auth.allows(Scope.PLAN) and needed == Scope.READ
+            return request.auth.allows(needed) or (request.auth.allows(Scope.PLAN) and needed == Scope.READ)
         return True

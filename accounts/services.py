@@ -34,7 +34,7 @@ def token_create(
 
 def token_revoke(*, user: User, token_key: str) -> int:
     """Delete a token of this user; returns how many went."""
-    deleted, _rows = ApiToken.objects.filter(user=user, token_key=token_key).delete()
+    deleted: int = ApiToken.objects.filter(user=user, token_key=token_key).delete()[0]
     return deleted
 
 

@@ -9,8 +9,8 @@ from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
 
-from faces.errors import error_response, is_api
 from config.metrics import REQUEST_SECONDS
+from faces.errors import error_response, is_api
 
 NextStep = Callable[[HttpRequest], HttpResponse]
 
@@ -38,7 +38,8 @@ class RequestMetricsMiddleware:
 def _body_limit(request: HttpRequest) -> int:
     """Files may be larger than JSON and form fields."""
     multipart = (request.content_type or "").startswith("multipart/")
-    return settings.ROOFTREE_MAX_UPLOAD_BYTES if multipart else settings.ROOFTREE_MAX_BODY_BYTES
+    limit: int = settings.ROOFTREE_MAX_UPLOAD_BYTES if multipart else settings.ROOFTREE_MAX_BODY_BYTES
+    return limit
 
 
 class BodyLimitMiddleware:
@@ -59,7 +60,11 @@ class LoginMiddleware(LoginRequiredMiddleware):
     """Asks for a sign-in everywhere when ROOFTREE_LOGIN_REQUIRED is set; REST says 401 by its own permission."""
 
     def process_view(
-        self, request: HttpRequest, view_func: Callable[..., Any], view_args: tuple[Any, ...], view_kwargs: dict[str, Any]
+        self,
+        request: HttpRequest,
+        view_func: Callable[..., Any],
+        view_args: tuple[Any, ...],
+        view_kwargs: dict[str, Any],
     ) -> HttpResponseBase | None:
         if not settings.ROOFTREE_LOGIN_REQUIRED or is_api(request):
             return None

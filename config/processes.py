@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from types import FrameType
 
 PR_SET_PDEATHSIG = 1
@@ -25,10 +26,8 @@ def start(command: Sequence[str]) -> subprocess.Popen[bytes]:
 
 
 def _signal_group(child: subprocess.Popen[bytes], number: int) -> None:
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(child.pid, number)
-    except ProcessLookupError:
-        pass
 
 
 def stop(children: Sequence[subprocess.Popen[bytes]]) -> None:
@@ -37,10 +36,8 @@ def stop(children: Sequence[subprocess.Popen[bytes]]) -> None:
         _signal_group(child, signal.SIGTERM)
     deadline = time.monotonic() + GRACE_S
     for child in children:
-        try:
+        with suppress(subprocess.TimeoutExpired):
             child.wait(max(0.0, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            pass
     for child in children:
         _signal_group(child, signal.SIGKILL)
         child.wait()

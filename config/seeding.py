@@ -1,4 +1,4 @@
-"""Loads the facts that ship with the project. An app with such facts has a module `seeding` with `DATA_FILES` and `seed()`."""
+"""Loads the facts that ship with the project: an app with facts has a module `seeding` with `DATA_FILES`, `seed()`."""
 
 import hashlib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Prices in the administration."""
 
-from typing import ClassVar
-
 from django.contrib import admin
 from simple_history.admin import SimpleHistoryAdmin
 
@@ -12,19 +10,19 @@ from costs.models import Offer, PurchasePrice
 class OfferAdmin(SimpleHistoryAdmin):
     """Offers with their history."""
 
-    list_display: ClassVar[tuple[str, ...]] = (
+    list_display = (
         "provider", "machine", "gpu", "region", "purchase_model", "price_per_gpu_hour_usd", "date_stated",
     )  # fmt: skip
-    list_filter: ClassVar[tuple[str, ...]] = ("provider", "purchase_model")
-    search_fields: ClassVar[tuple[str, ...]] = ("provider", "machine", "gpu__slug")
-    list_select_related: ClassVar[tuple[str, ...]] = ("gpu",)
-    autocomplete_fields: ClassVar[tuple[str, ...]] = ("gpu",)
+    list_filter = ("provider", "purchase_model")
+    search_fields = ("provider", "machine", "gpu__slug")
+    list_select_related = ("gpu",)
+    autocomplete_fields = ("gpu",)
 
 
 @admin.register(PurchasePrice)
 class PurchasePriceAdmin(SimpleHistoryAdmin):
     """Purchase prices with their history."""
 
-    list_display: ClassVar[tuple[str, ...]] = ("gpu", "price_usd_per_gpu", "scope", "date")
-    list_select_related: ClassVar[tuple[str, ...]] = ("gpu",)
-    autocomplete_fields: ClassVar[tuple[str, ...]] = ("gpu",)
+    list_display = ("gpu", "price_usd_per_gpu", "scope", "date")
+    list_select_related = ("gpu",)
+    autocomplete_fields = ("gpu",)

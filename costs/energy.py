@@ -13,4 +13,6 @@ class EnergyConstant:
 
 
 PUE = EnergyConstant(1.3, "ratio", "usual for air-cooled colocation; an assumption that a user may overtype")
-USD_PER_KWH = EnergyConstant(0.10, "USD/kWh", "between industrial rates of the United States and of Europe; an assumption")
+USD_PER_KWH = EnergyConstant(
+    0.10, "USD/kWh", "between industrial rates of the United States and of Europe; an assumption"
+)

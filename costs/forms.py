@@ -12,7 +12,9 @@ from costs.models import Offer
 class OfferForm(forms.ModelForm):
     """An offer; its date as the source states it."""
 
-    date = forms.CharField(label=_("Date"), max_length=10, help_text=_("A day, a month or a year: 2026-07-20, 2026-07."))
+    date = forms.CharField(
+        label=_("Date"), max_length=10, help_text=_("A day, a month or a year: 2026-07-20, 2026-07.")
+    )
 
     class Meta:
         model = Offer

@@ -73,7 +73,9 @@ class Offer(Owned):
 
     class Meta:
         ordering: ClassVar[list[str]] = ["gpu__slug", "price_per_gpu_hour_usd", "pk"]
-        indexes: ClassVar[list[models.Index]] = [models.Index(fields=["gpu", "purchase_model", "date"], name="offer_lookup")]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["gpu", "purchase_model", "date"], name="offer_lookup")
+        ]
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(
                 fields=["provider", "machine", "gpu", "region", "purchase_model", "date_stated", "source"],
@@ -90,7 +92,9 @@ class Offer(Owned):
 class PurchasePrice(Owned):
     """What one accelerator costs to buy."""
 
-    gpu = models.ForeignKey(Gpu, verbose_name=_("accelerator"), on_delete=models.PROTECT, related_name="purchase_prices")
+    gpu = models.ForeignKey(
+        Gpu, verbose_name=_("accelerator"), on_delete=models.PROTECT, related_name="purchase_prices"
+    )
     price_usd_per_gpu = models.FloatField(_("USD per accelerator"), validators=[finite, MinValueValidator(1)])
     scope = models.CharField(_("what the price covers"), max_length=80)
     date = models.DateField(_("date"), null=True, blank=True)

@@ -7,8 +7,8 @@ from simple_history.utils import bulk_create_with_history
 
 from costs.dates import first_day
 from costs.models import Offer, PurchasePrice
-from gpus.models import Gpu
 from faces.shipped import REASON, csv_rows
+from gpus.models import Gpu
 
 DATA = Path(__file__).parent / "data"
 OFFERS = DATA / "prices.csv"

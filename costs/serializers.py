@@ -1,8 +1,8 @@
 """Offers as JSON and as lines of CSV."""
 
-from datetime import date
 from typing import Any, ClassVar
 
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
@@ -21,8 +21,8 @@ class GpuNameField(serializers.RelatedField):
 
     queryset = Gpu.objects.all()
 
-    def to_representation(self, value: Gpu) -> str:
-        return value.slug
+    def to_representation(self, value: Any) -> str:
+        return str(value.slug)
 
     def to_internal_value(self, data: Any) -> Gpu:
         try:
@@ -56,7 +56,7 @@ class OfferSerializer(serializers.ModelSerializer):
             first = first_day(value)
         except ValueError as error:
             raise serializers.ValidationError(str(error)) from error
-        if first > date.today():
+        if first > timezone.now().date():
             raise serializers.ValidationError(_("This date is still to come."))
         return value.strip()
 

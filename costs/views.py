@@ -23,7 +23,10 @@ KEY = ("provider", "instance_type", "gpu", "region", "purchase_model", "date", "
 ATTRIBUTES = {"date": "date_stated", "gpu": "gpu__slug", "instance_type": "machine"}
 LISTING = Listing(
     title=_("Prices"),
-    about=_("Offers per accelerator and hour, each with its date and source. A prediction without a price takes the median current on-demand offer."),
+    about=_(
+        "Offers per accelerator and hour, each with its date and source. "
+        "A prediction without a price takes the median current on-demand offer."
+    ),
     columns=(
         Column("gpu.slug", _("GPU"), link=lambda offer: reverse("gpu", args=[offer.gpu.slug])),
         Column("provider", _("Provider")),

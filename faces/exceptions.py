@@ -59,8 +59,9 @@ def _as_drf(error: Exception) -> exceptions.APIException | None:
         return exceptions.PermissionDenied(str(error) or None)
     if isinstance(error, DjangoValidationError):
         return exceptions.ValidationError(error.message_dict if hasattr(error, "error_dict") else error.messages)
-    if isinstance(error, ValueError) and isinstance(getattr(error, "fields", None), dict):
-        return exceptions.ValidationError(error.fields)  # the engine's own refusals name their fields
+    fields = getattr(error, "fields", None)
+    if isinstance(error, ValueError) and isinstance(fields, dict):
+        return exceptions.ValidationError(fields)  # the engine's own refusals name their fields
     if isinstance(error, RequestDataTooBig):
         too_big = exceptions.APIException(_("The body is larger than what is read."), "too_large")
         too_big.status_code = 413
@@ -70,10 +71,10 @@ def _as_drf(error: Exception) -> exceptions.APIException | None:
 
 def _headers(error: exceptions.APIException) -> dict[str, str]:
     headers = {}
-    if getattr(error, "auth_header", None):
-        headers["WWW-Authenticate"] = str(error.auth_header)
-    if getattr(error, "wait", None):
-        headers["Retry-After"] = str(int(error.wait))
+    if realm := getattr(error, "auth_header", None):
+        headers["WWW-Authenticate"] = str(realm)
+    if wait := getattr(error, "wait", None):
+        headers["Retry-After"] = str(int(wait))
     return headers
 
 

@@ -76,7 +76,9 @@ def _headings(columns: Sequence[Column], sorted_by: str, sortable: set[str]) -> 
         yield {
             "label": column.label,
             "number": column.number,
-            "sort": ("" if key not in sortable else f"-{key}" if ascending or (column.number and not descending) else key),
+            "sort": (
+                "" if key not in sortable else f"-{key}" if ascending or (column.number and not descending) else key
+            ),
             "direction": "ascending" if ascending else "descending" if descending else "",
         }
 

@@ -48,7 +48,9 @@ class NameBook:
                 others.setdefault(plain(name.rpartition("/")[2]), set()).add(name)
         for alias, name in aliases.items():
             others[plain(alias)] = {name}  # an alias was chosen by a person: it decides over a last part
-        return cls(path, what, {plain(name): name for name in ids}, {key: sorted(names) for key, names in others.items()})
+        return cls(
+            path, what, {plain(name): name for name in ids}, {key: sorted(names) for key, names in others.items()}
+        )
 
     def resolve(self, name: str) -> str:
         """The id that `name` means. Raises CatalogueNameError with the nearest ids for an unknown or ambiguous one."""

@@ -1,4 +1,4 @@
-"""A CSV file in, with a preview first: what each line would do, or what is wrong with it. All lines are written, or none."""
+"""A CSV file in, with a preview first: what each line would do, or what is wrong with it. All lines, or none."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would compute; 
 
 @dataclass(frozen=True)
 class Importer:
-    """How lines become rows: `serializer` checks and writes one, `find(line)` is the row that a line changes, if any."""
+    """How lines become rows: `serializer` checks and writes one, `find(line)` is the row that it changes, if any."""
 
     serializer: type[serializers.ModelSerializer]
     find: Callable[[Mapping[str, str]], Any]

@@ -1,6 +1,6 @@
 """The form of an accelerator."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 
@@ -14,7 +14,10 @@ class GpuForm(forms.ModelForm):
     class Meta:
         model = Gpu
         fields = COLUMNS
-        widgets = {"release_date": forms.DateInput(attrs={"type": "date"}), "notes": forms.Textarea(attrs={"rows": 3})}
+        widgets: ClassVar[dict[str, Any]] = {
+            "release_date": forms.DateInput(attrs={"type": "date"}),
+            "notes": forms.Textarea(attrs={"rows": 3}),
+        }
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

@@ -18,7 +18,7 @@ SLUG = RegexValidator(r"^[a-z0-9][a-z0-9.+-]*$", _("Lower-case letters, digits, 
 
 def _number(label: Any, help_text: Any = "", *, needed: bool = False) -> models.FloatField[Any, Any]:
     """A non-negative number; blank means not known."""
-    bounds = [finite, MinValueValidator(1e-6 if needed else 0), MaxValueValidator(LARGEST)]
+    bounds: list[Any] = [finite, MinValueValidator(1e-6 if needed else 0), MaxValueValidator(LARGEST)]
     return models.FloatField(label, null=True, blank=True, validators=bounds, help_text=help_text)
 
 
@@ -50,7 +50,7 @@ class GpuQuerySet(models.QuerySet["Gpu"]):
 
 
 class Gpu(Owned):
-    """One accelerator. Units stand in the columns' names; peaks are dense; interconnect is the sum of both directions."""
+    """One accelerator. Units stand in the columns' names; peaks are dense; the interconnect counts both directions."""
 
     slug = models.CharField(_("id"), max_length=60, unique=True, validators=[SLUG])
     name = models.CharField(_("name"), max_length=100)
@@ -105,9 +105,7 @@ class Gpu(Owned):
         return self.name
 
 
-COLUMNS = tuple(
-    field.name for field in Gpu._meta.concrete_fields if field.name not in ("id", "owner", "updated_at")
-)
+COLUMNS = tuple(field.name for field in Gpu._meta.concrete_fields if field.name not in ("id", "owner", "updated_at"))
 
 
 class GpuAlias(Owned):

@@ -6,9 +6,9 @@ from pathlib import Path
 from django.db import transaction
 
 import roofline
-from gpus.models import COLUMNS, Gpu, GpuAlias, Link, NodeShape
 from faces.names import plain
 from faces.shipped import cell, csv_rows, shipped_rows_update
+from gpus.models import COLUMNS, Gpu, GpuAlias, Link, NodeShape
 
 SHIPPED = Path(roofline.__file__).parent / "data"
 SPECIFICATIONS = SHIPPED / "gpus.csv"

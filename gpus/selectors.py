@@ -9,8 +9,8 @@ from typing import Any
 from django.db.models import Count, Max, QuerySet
 from django.utils.translation import gettext as _
 
-from gpus.models import COLUMNS, Gpu, GpuAlias
 from faces.names import NameBook
+from gpus.models import COLUMNS, Gpu, GpuAlias
 from roofline import hardware
 
 
@@ -39,7 +39,7 @@ class GpuBook:
     incomplete: dict[str, hardware.HardwareError]
 
     def resolve(self, name: str) -> hardware.Gpu:
-        """The accelerator that `name` means; CatalogueNameError (a ScenarioError) with near names for an unknown one."""
+        """The accelerator that `name` means; CatalogueNameError (a ScenarioError), with near names, if unknown."""
         slug = self.names.resolve(name)
         if slug in self.incomplete:
             raise self.incomplete[slug]
@@ -50,7 +50,9 @@ def catalogue_stamp() -> str:
     """Changes whenever an accelerator or one of its names does."""
     gpus = Gpu.objects.aggregate(count=Count("pk"), last=Max("updated_at"))
     aliases = GpuAlias.objects.aggregate(count=Count("pk"), last=Max("pk"))
-    return f"{gpus['count']}-{gpus['last']:%Y%m%d%H%M%S%f}-{aliases['count']}-{aliases['last']}" if gpus["count"] else "0"
+    return (
+        f"{gpus['count']}-{gpus['last']:%Y%m%d%H%M%S%f}-{aliases['count']}-{aliases['last']}" if gpus["count"] else "0"
+    )
 
 
 @lru_cache(maxsize=4)

@@ -44,6 +44,7 @@ LISTING = Listing(
     new_url="gpu-new",
     import_url="gpus-import",
 )
+LABELS = {field.name: field.verbose_name for field in Gpu._meta.concrete_fields}
 IMPORTER = Importer(
     serializer=GpuSerializer,
     find=lambda cells: Gpu.objects.filter(slug=cells.get("slug", "")).first(),
@@ -63,7 +64,7 @@ def gpu(request: HttpRequest, slug: str, form: str = "html") -> HttpResponse:
         return JsonResponse(GpuSerializer(row).data)
     context = {
         "gpu": row,
-        "facts": [(Gpu._meta.get_field(name).verbose_name, getattr(row, name)) for name in COLUMNS[2:]],
+        "facts": [(LABELS[name], getattr(row, name)) for name in COLUMNS[2:]],
         "changes": list(changes(row)),
     }
     return render(request, "gpus/gpu.html", context)

@@ -56,7 +56,7 @@ class Job(Owned):
     worker = models.CharField(_("worker"), max_length=120, blank=True)
     lease_until = models.DateTimeField(_("lease until"), null=True, blank=True)
     attempts = models.PositiveIntegerField(_("attempts"), default=0)
-    # Attempts since the last stored chunk: work that kills its worker each time is given up, work that advances never is.
+    # Attempts since the last stored chunk: work that kills each of its workers is given up, work that advances is not.
     stalled = models.PositiveIntegerField(_("attempts without progress"), default=0)
     rung_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)

@@ -23,8 +23,9 @@ class Handler:
     """How a kind of job is worked off, `chunk_size` units at a time.
 
     `compute(job, start, stop)` does the work of units start to stop - 1, outside of any transaction; it may run twice.
-    `store(job, start, stop, value)` writes its value, in the transaction that moves `job.done` to `stop`: once for each unit.
-    It may also set `job.front`. `finish(job)` runs in the transaction of the last chunk. `results_url(job)` is where results are read.
+    `store(job, start, stop, value)` writes its value in the transaction that moves `job.done` to `stop`: once for each
+    unit. It may also set `job.front`. `finish(job)` runs in the transaction of the last chunk. `results_url(job)` is
+    where results are read.
     """
 
     compute: Compute

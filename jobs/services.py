@@ -131,12 +131,16 @@ def _store(job: Job, handler: Handler, stop: int, value: Any) -> None:
 def _advance(job: Job, stop: int) -> None:
     """Move the counter if the claim still holds; the row stays locked until the transaction ends."""
     last = stop == job.total
-    changed = Job.objects.filter(pk=job.pk, done=job.done).held_by(job.worker, job.attempts).update(
-        done=stop,
-        stalled=0,
-        lease_until=None if last else timezone.now() + _lease(),
-        status=JobStatus.DONE if last else JobStatus.RUNNING,
-        finished_at=timezone.now() if last else None,
+    changed = (
+        Job.objects.filter(pk=job.pk, done=job.done)
+        .held_by(job.worker, job.attempts)
+        .update(
+            done=stop,
+            stalled=0,
+            lease_until=None if last else timezone.now() + _lease(),
+            status=JobStatus.DONE if last else JobStatus.RUNNING,
+            finished_at=timezone.now() if last else None,
+        )
     )
     if not changed:
         raise LeaseLost

@@ -1,6 +1,6 @@
 """Language models in the administration."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
@@ -14,10 +14,10 @@ from llms.services import model_size
 class LanguageModelAdmin(SimpleHistoryAdmin):
     """Configurations with their history; sizes follow from them."""
 
-    list_display: ClassVar[tuple[str, ...]] = ("name", "family", "total_params", "source_kind", "owner")
-    list_filter: ClassVar[tuple[str, ...]] = ("family", "source_kind")
-    search_fields: ClassVar[tuple[str, ...]] = ("name",)
-    readonly_fields: ClassVar[tuple[str, ...]] = ("family", "total_params", "active_params", "refusal")
+    list_display = ("name", "family", "total_params", "source_kind", "owner")
+    list_filter = ("family", "source_kind")
+    search_fields = ("name",)
+    readonly_fields = ("family", "total_params", "active_params", "refusal")
 
     def save_model(self, request: HttpRequest, obj: LanguageModel, form: Any, change: bool) -> None:
         model_size(obj)
@@ -28,6 +28,6 @@ class LanguageModelAdmin(SimpleHistoryAdmin):
 class ModelAliasAdmin(admin.ModelAdmin):
     """Other names."""
 
-    list_display: ClassVar[tuple[str, ...]] = ("name", "model", "approximate")
-    search_fields: ClassVar[tuple[str, ...]] = ("name", "model__name")
-    autocomplete_fields: ClassVar[tuple[str, ...]] = ("model",)
+    list_display = ("name", "model", "approximate")
+    search_fields = ("name", "model__name")
+    autocomplete_fields = ("model",)

@@ -38,7 +38,7 @@ class ModelForm(forms.ModelForm):
         if not upload:
             return cleaned.get("text") or ""
         try:
-            return upload.read(LARGEST_CONFIG + 1).decode("utf-8-sig")
+            return str(upload.read(LARGEST_CONFIG + 1), "utf-8-sig")
         except UnicodeDecodeError as error:
             raise ValidationError({"config": [_("The file is not text in UTF-8.")]}) from error
 

@@ -12,7 +12,8 @@ from simple_history.models import HistoricalRecords
 from accounts.models import Owned
 
 NAME = RegexValidator(
-    r"^[A-Za-z0-9][\w.-]*(/[\w.-]+)?$", _("Letters, digits, full stops, hyphens and underscores, with at most one slash.")
+    r"^[A-Za-z0-9][\w.-]*(/[\w.-]+)?$",
+    _("Letters, digits, full stops, hyphens and underscores, with at most one slash."),
 )
 
 

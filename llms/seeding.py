@@ -52,13 +52,11 @@ def _unique_everyday_names(ids: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _aliases(ids: list[str]) -> dict[str, tuple[str, str, bool]]:
-    """Compared form to (name, id, approximate); published labels decide over everyday names, exact ones over near ones."""
+    """Compared form to (name, id, approximate); published labels decide over everyday names, exact over near ones."""
     found = [(everyday, name, False) for everyday, name in _unique_everyday_names(ids)]
     labels = [row for row in csv_rows(LABELS) if row["canonical_id"] in ids]
     for match in ("approximate", "exact"):
-        found += [
-            (row["model_name"], row["canonical_id"], match != "exact") for row in labels if row["match"] == match
-        ]
+        found += [(row["model_name"], row["canonical_id"], match != "exact") for row in labels if row["match"] == match]
     taken = {plain(name) for name in ids} | {plain(name.rpartition("/")[2]) for name in ids}
     return {plain(alias): (alias, name, near) for alias, name, near in found if plain(alias) not in taken}
 

@@ -48,7 +48,9 @@ def catalogue_stamp() -> str:
     """Changes whenever a model or one of its names does."""
     rows = LanguageModel.objects.aggregate(count=Count("pk"), last=Max("updated_at"))
     aliases = ModelAlias.objects.aggregate(count=Count("pk"), last=Max("pk"))
-    return f"{rows['count']}-{rows['last']:%Y%m%d%H%M%S%f}-{aliases['count']}-{aliases['last']}" if rows["count"] else "0"
+    return (
+        f"{rows['count']}-{rows['last']:%Y%m%d%H%M%S%f}-{aliases['count']}-{aliases['last']}" if rows["count"] else "0"
+    )
 
 
 @lru_cache(maxsize=4)

@@ -19,7 +19,9 @@ def config_read(text: str) -> dict[str, Any]:
     if len(text) > LARGEST_CONFIG:
         raise ValidationError({"config": [_("This is longer than any config.json: 1 MB is the most that is read.")]})
     if text.lstrip().startswith("<"):
-        raise ValidationError({"config": [_("This is a web page, not a config.json: open the raw file and copy that.")]})
+        raise ValidationError(
+            {"config": [_("This is a web page, not a config.json: open the raw file and copy that.")]}
+        )
     try:
         config = json.loads(text, parse_constant=str)  # published files hold Infinity, which no database takes as JSON
     except (ValueError, RecursionError) as error:
@@ -57,7 +59,7 @@ def model_save(*, model: LanguageModel, user: Any = None) -> LanguageModel:
     model_size(model)
     if model.refusal:
         raise ValidationError({"config": [model.refusal]})
-    if model.pk is None:
+    if model._state.adding:
         model.owner = user if getattr(user, "is_authenticated", False) else None
     model.full_clean()
     model.save()

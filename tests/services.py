@@ -1,4 +1,4 @@
-"""Real servers for tests: PostgreSQL, Redis, Chromium, workers and the whole house, each on a free port, all gone afterwards."""
+"""Real servers for tests: PostgreSQL, Redis, Chromium, workers, the whole house; on free ports, gone afterwards."""
 
 from __future__ import annotations
 
@@ -122,8 +122,10 @@ def postgres_server() -> Iterator[str]:
     initdb, server = find_program("postgresql", "initdb"), find_program("postgresql", "postgres")
     folder, port = _postgres_folder(), free_port()
     data = str(folder / "data")
-    quiet = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.run(_as_postgres([initdb, "-D", data, "-U", "rooftree", "-A", "trust", "--no-sync"]), check=True, **quiet)
+    quiet: Any = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    subprocess.run(
+        _as_postgres([initdb, "-D", data, "-U", "rooftree", "-A", "trust", "--no-sync"]), check=True, **quiet
+    )
     options = ["-p", str(port), "-k", str(folder), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]
     process = subprocess.Popen(_as_postgres([server, "-D", data, *options]), start_new_session=True, **quiet)
     address = f"postgres://rooftree@127.0.0.1:{port}/postgres"
@@ -151,7 +153,9 @@ class House:
     @property
     def variables(self) -> dict[str, str]:
         """What its processes find in their environment."""
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(("ROOFTREE_", "CELERY_", "DATABASE_"))}
+        kept = {
+            key: value for key, value in os.environ.items() if not key.startswith(("ROOFTREE_", "CELERY_", "DATABASE_"))
+        }
         return {
             **kept,
             "ROOFTREE_DATA_DIR": str(self.folder),
@@ -165,7 +169,7 @@ class House:
     def manage(self, *arguments: str, stdin: str = "") -> str:
         """Run a management command; returns what it prints."""
         command = [sys.executable, "manage.py", *arguments]
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: PLW1510
             command, cwd=ROOT, env=self.variables, input=stdin, text=True, capture_output=True, timeout=PATIENCE_S
         )
         assert done.returncode == 0, done.stderr
@@ -178,7 +182,7 @@ class House:
             with closing(sqlite3.connect(address.removeprefix("sqlite:///"), timeout=20)) as connection:
                 return connection.execute(sql).fetchall()
         with psycopg.connect(address) as connection:
-            return connection.execute(sql).fetchall()  # type: ignore[arg-type]  # a test's own text
+            return connection.execute(sql.encode()).fetchall()
 
     def start(self, *command: str) -> subprocess.Popen[bytes]:
         """Start a process in a session of its own; it ends with the house."""

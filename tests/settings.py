@@ -1,4 +1,4 @@
-"""Settings of the tests: a database in memory, a broker in memory, quick passwords. The environment still decides over them."""
+"""Settings of the tests: database and broker in memory, quick passwords. The environment still decides over them."""
 
 import getpass
 import os
@@ -9,8 +9,8 @@ os.environ.setdefault("ROOFTREE_DATA_DIR", str(Path(tempfile.gettempdir()) / f"r
 os.environ.setdefault("CELERY_BROKER_URL", "memory://")
 os.environ.setdefault("ROOFTREE_LOG_LEVEL", "ERROR")
 
-from config.settings import *  # noqa: E402, F403
-from config.settings import INSTALLED_APPS  # noqa: E402
+from config.settings import *  # noqa: F403
+from config.settings import INSTALLED_APPS
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.counting"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

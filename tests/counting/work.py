@@ -10,7 +10,7 @@ from jobs.services import Handler
 
 
 def compute(job: Job, start: int, stop: int) -> list[int]:
-    """Takes `seconds` of the payload; fails at the unit `fail_at`; from unit `gate_at` on waits until the file `gate` is there."""
+    """Takes `seconds`; fails at the unit `fail_at`; from the unit `gate_at` on waits until the file `gate` is there."""
     time.sleep(job.payload.get("seconds", 0.0))
     while start >= job.payload.get("gate_at", start + 1) and not Path(job.payload["gate"]).exists():
         time.sleep(0.05)

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from jobs import registry
 from jobs.models import Job, JobStatus
 from jobs.registry import Handler
 from jobs.services import job_cancel, job_create, job_run, jobs_sweep, register
@@ -75,7 +76,7 @@ def test_worker_that_lost_its_lease_stores_nothing(monkeypatch: pytest.MonkeyPat
         Job.objects.filter(pk=job.pk).update(worker="b", attempts=2)  # another took over meanwhile
         return work.compute(job, start, stop)
 
-    monkeypatch.setitem(__import__("jobs.registry").registry._KINDS, "counting", Handler(slow, work.store, 5))
+    monkeypatch.setitem(registry._KINDS, "counting", Handler(slow, work.store, 5))
     job_run(job_id=job.pk, worker="a")
     assert units(job) == []
 
@@ -96,7 +97,7 @@ def test_cancel_leaves_a_finished_job_as_it_is() -> None:
 
 def test_stopping_gives_the_job_back() -> None:
     job = make()
-    job_run(job_id=job.pk, worker="a", stopping=lambda: CountedUnit.objects.exists())
+    job_run(job_id=job.pk, worker="a", stopping=CountedUnit.objects.exists)
     job.refresh_from_db()
     assert (job.status, job.done) == (JobStatus.QUEUED, 5)
     job_run(job_id=job.pk, worker="b")
@@ -109,6 +110,7 @@ def test_work_that_kills_each_worker_is_given_up() -> None:
     job_run(job_id=job.pk, worker="a")
     job.refresh_from_db()
     assert job.status == JobStatus.FAILED
+    assert job.error
     assert job.error["code"] == "worker_lost"
 
 

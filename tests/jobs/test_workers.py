@@ -17,7 +17,8 @@ PACE = {"ROOFTREE_JOB_LEASE_S": "2", "ROOFTREE_JOB_SWEEP_S": "0.5"}
 
 def create(house: House, total: int = UNITS, **payload: Any) -> str:
     """Make a counting job in another process, as a web server does; returns its id as the database writes it."""
-    code = f"from jobs.services import job_create; print(job_create(kind='counting', payload={payload!r}, total={total}).pk)"
+    arguments = f"kind='counting', payload={payload!r}, total={total}"
+    code = f"from jobs.services import job_create; print(job_create({arguments}).pk)"
     printed = house.manage("shell", "--no-imports", "--command", code).strip().splitlines()[-1]
     return printed if "postgres" in house.variables["DATABASE_URL"] else printed.replace("-", "")
 

@@ -8,7 +8,6 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -43,7 +42,7 @@ def _web(host: str, port: int) -> list[str]:
 
 
 def worker_command() -> list[str]:
-    """One Celery worker that runs jobs in its own process: a job is one core's work, and nothing is left when it is killed."""
+    """One Celery worker that runs jobs in its own process: a job is one core's work, and a kill leaves nothing."""
     return [
         sys.executable, "-m", "celery", "--app", "config", "--quiet", "worker", "--pool", "solo",
         "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING",
@@ -63,7 +62,7 @@ def _wait_ready(url: str, web: "subprocess.Popen[bytes]") -> None:
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline and web.poll() is None:
         try:
-            with urllib.request.urlopen(f"{url}/healthz", timeout=5):
+            with urllib.request.urlopen(f"{url}/healthz", timeout=5):  # noqa: S310 (our own address)
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
@@ -99,7 +98,8 @@ class Command(BaseCommand):
                 children.append(processes.start(worker_command()))
             self._announce(options, children[0])
             ended = processes.wait_any(children)
-            raise CommandError(f"{Path(str(ended.args[2])).name} ended with status {ended.returncode}.")
+            what = "The web server" if ended is children[0] else "The worker"
+            raise CommandError(f"{what} ended with status {ended.returncode}.")
         except processes.Stopped:
             self.stdout.write("\nStopping.")
         finally:
