@@ -29,6 +29,7 @@ class Architecture:
     vision_params: int | None = None
     quantization: Quantization | None = None
     warnings: tuple[str, ...] = ()
+    rope_table_factor: float = 1.0  # linear rope scaling: engines keep a table of max_position x factor positions
 
     @property
     def layers(self) -> int:

@@ -54,6 +54,7 @@ def _finish(config: Mapping[str, Any], subject: Subject, reader: Reader, draft: 
         vision_params=vision.vision_params(config, subject, reader.dim("hidden_size")),
         quantization=parse_quantization(config) or parse_quantization(subject.text),
         warnings=tuple(subject.warnings),
+        rope_table_factor=_rope_table_factor(subject.text),
     )
 
 
@@ -65,6 +66,18 @@ def _own_name(config: Mapping[str, Any]) -> str:
 def _max_position(reader: Reader) -> int:
     value = reader.get("max_position_embeddings")
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= 1 << 40 else 0
+
+
+def _rope_table_factor(text: Mapping[str, Any]) -> float:
+    """The factor of linear rope scaling, stated once or for full attention; 1 for every other kind."""
+    for key in ("rope_scaling", "rope_parameters"):
+        stated = text.get(key)
+        if isinstance(stated, Mapping):
+            scaling = stated.get("full_attention", stated)
+            factor = scaling.get("factor", 1.0) if isinstance(scaling, Mapping) else 1.0
+            if isinstance(factor, int | float) and "linear" in (scaling.get("rope_type"), scaling.get("type")):
+                return max(float(factor), 1.0)
+    return 1.0
 
 
 def _groups(layers: list[Layer]) -> tuple[LayerGroup, ...]:

@@ -16,6 +16,7 @@ def columns(architecture: Architecture) -> Model:
         "vocab": architecture.vocab,
         "layers": architecture.layers,
         "max_position": architecture.max_position,
+        "rope_table_factor": architecture.rope_table_factor,
         **_attention(architecture),
         **_recurrent(architecture.recurrents()),
         **_feed_forward(architecture.feed_forwards()),
