@@ -27,10 +27,9 @@ Column = Any
 SELECTIVE, FULL = RECOMPUTES.index("selective"), RECOMPUTES.index("full")
 # Stacks whose "selective" checkpointing recomputes most elementwise work and every other product, not the attention
 # core alone.
-EAGER: NDArray[np.bool_] = np.array(
-    [name in ("fsdp", "torchtitan", "llm_foundry", "hf_trainer") for name in FRAMEWORKS]
-)
-NARROW: NDArray[np.bool_] = np.array([name in ("fp8", "mxfp8", "nvfp4") for name in TRAINING_PRECISIONS])
+_EAGER_NAMES = ("fsdp", "torchtitan", "llm_foundry", "hf_trainer")
+EAGER: NDArray[np.float64] = np.array([float(name in _EAGER_NAMES) for name in FRAMEWORKS])
+NARROW: NDArray[np.float64] = np.array([float(name in ("fp8", "mxfp8", "nvfp4")) for name in TRAINING_PRECISIONS])
 
 
 class Activations(NamedTuple):
@@ -81,8 +80,8 @@ def feed_token_bytes(batch: Batch) -> Column:
     model, run = batch.model, batch.training
     assert run is not None
     # Where nothing in the feed-forward is trained the product of gate and up is not needed again.
-    trained = np.where((run.method >= LORA) & (run.lora_targets != LORA_TARGETS.index("all_linear")), 1.0, 0.0)
-    dense = model.mlp_layers * model.mlp_width * 2.0 * (model.mlp_matrices - trained)
+    untrained = (run.method >= LORA) & (run.lora_targets != LORA_TARGETS.index("all_linear"))
+    dense = model.mlp_layers * model.mlp_width * 2.0 * (model.mlp_matrices - untrained * 1.0)
     shared = model.moe_layers * model.shared_width * 2.0 * model.expert_matrices
     routed = model.moe_layers * (
         model.top_k * (2.0 * model.expert_matrices * model.expert_width + 4.0 * model.hidden) + 4.0 * model.experts
@@ -132,38 +131,33 @@ def activations(batch: Batch, layers: Column, constants: TrainingConstants) -> A
     """Activations of `layers` layers on the first stage for each scenario (needs `batch.training`)."""
     model, layout, run = batch.model, batch.layout, batch.training
     assert run is not None
-    tp = layout.tp
+    tp, layer_share = layout.tp, 1.0 / model.layers
     tokens = run.micro_batch * run.seq_len / layout.cp
-    wide = np.where(WIDE[run.precision], 2.0, 1.0)
-    replicated_share = np.where(layout.sequence_parallel > 0, 1.0 / tp, 1.0)
-    per_model = 1.0 / model.layers
-    dropout = 2.0 * (model.mlp_matrices == 2) * (model.moe_layers == 0)
-    narrow = np.where(NARROW[run.precision], 1.0, 0.0)
-    replicated = (8.0 + dropout - 2.0 * narrow) * model.hidden * replicated_share
-    divided = (
-        (attention_token_bytes(batch) + feed_token_bytes(batch) - narrow * narrow_token_bytes(batch)) * per_model / tp
-    )
+    wide, narrow, eager = 1.0 + WIDE[run.precision], NARROW[run.precision], EAGER[run.framework]
+    full, selective = run.recompute == FULL, run.recompute == SELECTIVE
+    replicated_share = 1.0 + (layout.sequence_parallel > 0) * (1.0 / tp - 1.0)
+    entry = 2.0 * model.hidden * replicated_share
+    dropout = 1.0 * ((model.mlp_matrices == 2) & (model.moe_layers == 0))
+    feed = feed_token_bytes(batch)
+    divided = attention_token_bytes(batch) + feed - narrow * narrow_token_bytes(batch)
+    kept = (4.0 + dropout - narrow) * entry + divided * layer_share / tp
     flash = batch.levers.flash_attention_2 + batch.levers.flash_attention_3 > 0
-    attends = (
-        model.full_layers * model.heads + model.window_layers * model.window_heads + model.mla_layers * model.mla_heads
-    ) * per_model
-    scores = np.where(flash, 0.0, 5.0 * attends * run.seq_len / tp)
-    kept = replicated + divided
-    whole = (kept + scores) * wide
-    entry = 2.0 * model.hidden * replicated_share * wide
-    selective = np.where(EAGER[run.framework], entry + _every_other_product(batch) * per_model / tp, kept) * wide
-    layer = np.where(run.recompute == FULL, entry, np.where(run.recompute == SELECTIVE, selective, whole))
-    recomputed = (run.recompute == FULL) | ((run.recompute == SELECTIVE) & EAGER[run.framework])
-    gradients = feed_token_bytes(batch) * per_model / tp * wide
-    micro_batches = run.global_batch / (run.micro_batch * layout.dp)
-    flight = np.minimum(
-        micro_batches, layout.pp + (layout.pp - 1) / layout.virtual_pipeline * (layout.virtual_pipeline > 1)
+    heads = model.full_layers * model.heads + model.window_layers * model.window_heads
+    scores = 5.0 * (heads + model.mla_layers * model.mla_heads) * layer_share * run.seq_len / tp * (1.0 - flash)
+    whole = kept + scores
+    chosen = kept + eager * (entry + _every_other_product(batch) * layer_share / tp - kept)
+    layer = whole + selective * (chosen - whole) + full * (entry - whole)
+    recomputed = full + selective * eager
+    gradients = feed * layer_share / tp
+    interleaved = layout.pp + (layout.pp - 1) / layout.virtual_pipeline * (layout.virtual_pipeline > 1)
+    flight = np.minimum(run.global_batch / (run.micro_batch * layout.dp), interleaved)
+    eager_logit = constants.logit_eager + (batch.levers.torch_compile > 0) * (
+        constants.logit_compiled - constants.logit_eager
     )
-    own_loss = np.where(batch.levers.torch_compile > 0, constants.logit_compiled, constants.logit_eager)
-    logit = np.where(EAGER[run.framework], own_loss, constants.logit_fused)
+    logit = constants.logit_fused + eager * (eager_logit - constants.logit_fused)
     return Activations(
-        layers=tokens * flight * (layers * layer + entry),
-        working=tokens * (np.where(recomputed, whole, 0.0) + gradients),
+        layers=tokens * wide * flight * (layers * layer + entry),
+        working=tokens * wide * (recomputed * whole + gradients),
         loss=tokens * model.vocab / tp * logit,
         tokens=tokens,
     )

@@ -22,13 +22,12 @@ from roofline.precision import FORMATS
 
 Column = Any
 # Whether parameters are kept in fp32 and are their own master copy.
-FP32_PARAMETERS: NDArray[np.bool_] = np.array(
-    [name in ("fsdp", "torchtitan", "llm_foundry", "hf_trainer", "maxtext") for name in FRAMEWORKS]
-)
+_FP32_NAMES = ("fsdp", "torchtitan", "llm_foundry", "hf_trainer", "maxtext")
+FP32_PARAMETERS: NDArray[np.float64] = np.array([float(name in _FP32_NAMES) for name in FRAMEWORKS])
 # Moments in fp32: two for Adam, one for momentum methods; Adafactor keeps a row and a column.
 _MOMENTS = {"adamw": 8.0, "adamw_8bit": 2.0, "adafactor": 0.01, "muon": 4.0, "lion": 4.0, "sgd": 4.0}
 MOMENTS: NDArray[np.float64] = np.array([_MOMENTS[name] for name in OPTIMIZERS])
-WIDE: NDArray[np.bool_] = np.array([name in ("fp32", "tf32") for name in TRAINING_PRECISIONS])
+WIDE: NDArray[np.float64] = np.array([float(name in ("fp32", "tf32")) for name in TRAINING_PRECISIONS])
 LORA, QLORA = METHODS.index("lora"), METHODS.index("qlora")
 ALL_LINEAR = LORA_TARGETS.index("all_linear")
 NF4 = FORMATS["nf4"].body
@@ -58,13 +57,12 @@ def recipe_bytes(batch: Batch) -> Bytes:
     """Bytes of one trained parameter for each scenario."""
     run = batch.training
     assert run is not None
-    full = WIDE[run.precision] | FP32_PARAMETERS[run.framework]
-    accumulated = np.asarray(run.gradient_dtype) == FP32_GRADIENTS
-    mixed = np.where(accumulated, np.where(run.framework == DEEPSPEED, 6.0, 4.0), 2.0)
+    full = np.maximum(WIDE[run.precision], FP32_PARAMETERS[run.framework])
+    accumulated = (run.gradient_dtype == FP32_GRADIENTS) * (2.0 + 2.0 * (run.framework == DEEPSPEED))
     return Bytes(
-        weight=np.where(full, 4.0, 2.0),
-        gradient=np.where(full, 4.0, mixed),
-        optimizer=np.where(full, 0.0, 4.0) + MOMENTS[run.optimizer],
+        weight=2.0 + 2.0 * full,
+        gradient=2.0 + accumulated + full * (2.0 - accumulated),
+        optimizer=4.0 - 4.0 * full + MOMENTS[run.optimizer],
     )
 
 
@@ -106,35 +104,25 @@ def states(batch: Batch, held: Shard, layers: Column) -> States:
     assert run is not None
     each = recipe_bytes(batch)
     ranks, expert_group = layout.dp * layout.cp, expert_ranks(layout)
-    stage = layout.zero_stage
+    sharded = [(layout.zero_stage >= stage) * 1.0 for stage in (1, 2, 3)]
+    # What divides the dense and the expert part at each stage: 1 where the stage is not on.
+    dense_by = [1.0 + on * (1.0 / ranks - 1.0) for on in sharded]
+    experts_by = [1.0 + on * (1.0 / expert_group - 1.0) for on in sharded]
     dense = held.total() - held.experts
-    frozen = run.method >= LORA
-    adapters = np.where(
-        frozen, adapter_params(model, run.lora_rank, run.lora_targets) * layers / model.layers / layout.tp, 0.0
-    )
-    base_bytes = np.where(
-        frozen, np.where(run.method == QLORA, NF4, np.where(WIDE[run.precision], 4.0, 2.0)), each.weight
-    )
-    table_bytes = np.where(frozen, 2.0, each.weight)
+    frozen = (run.method >= LORA) * 1.0
+    quantised = run.method == QLORA
+    adapters = frozen * adapter_params(model, run.lora_rank, run.lora_targets) * layers / (model.layers * layout.tp)
+    frozen_bytes = 2.0 + 2.0 * WIDE[run.precision]
+    table_bytes = each.weight + frozen * (frozen_bytes - each.weight)
+    base_bytes = table_bytes + quantised * (NF4 - table_bytes)
     tables = held.table + held.head + held.rest
-    whole = stage < 3
-    dense_ranks = np.where(whole, 1.0, ranks)
-    weights = (
-        (dense - tables) * base_bytes + tables * table_bytes
-    ) / dense_ranks + held.experts * base_bytes / np.where(whole, 1.0, expert_group)
-    weights = weights + adapters * each.weight / dense_ranks
-    trained, trained_experts = np.where(frozen, adapters, dense), np.where(frozen, 0.0, held.experts)
-    split = stage > 1
-    gradients = each.gradient * (
-        trained / np.where(split, ranks, 1.0) + trained_experts / np.where(split, expert_group, 1.0)
-    )
-    split = stage > 0
-    shard = trained / np.where(split, ranks, 1.0) + trained_experts / np.where(split, expert_group, 1.0)
-    layer = (dense - tables + held.experts) / layers
+    weights = ((dense - tables) * base_bytes + tables * table_bytes + adapters * each.weight) * dense_by[2]
+    trained, trained_experts = adapters + (1.0 - frozen) * dense, (1.0 - frozen) * held.experts
+    shard = trained * dense_by[0] + trained_experts * experts_by[0]
     return States(
-        weights=weights,
-        gradients=gradients,
+        weights=weights + held.experts * base_bytes * experts_by[2],
+        gradients=each.gradient * (trained * dense_by[1] + trained_experts * experts_by[1]),
         optimizer=each.optimizer * shard,
-        largest_unit=np.maximum(layer, np.maximum(held.table, held.head)),
-        step_workspace=np.where((run.framework == DEEPSPEED) & split, 4.0 * shard, 0.0),
+        largest_unit=np.maximum((dense - tables + held.experts) / layers, np.maximum(held.table, held.head)),
+        step_workspace=4.0 * shard * sharded[0] * (run.framework == DEEPSPEED),
     )

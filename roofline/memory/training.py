@@ -53,17 +53,17 @@ def training(batch: Batch, constants: TrainingConstants | None = None) -> Traini
     live = activations(batch, heaviest.layers, constants)
     # The loss is on the last stage, which holds one micro-batch where the first holds a pipeline full of them.
     first = live.layers + live.working
-    last = live.layers / np.maximum(layout.pp, 1.0) + np.maximum(live.working, live.loss)
+    last = live.layers / layout.pp + np.maximum(live.working, live.loss)
     activation_bytes = np.maximum(first, last)
     unit = 2.0 * kept.largest_unit
-    gradient_unit = np.where(FP32_PARAMETERS[run.framework], 4.0, 2.0) * kept.largest_unit
-    gathered = np.where(layout.zero_stage > 2, PREFETCHED * unit + gradient_unit, 0.0)
-    deepspeed = run.framework == DEEPSPEED
-    buckets = np.where(deepspeed & (layout.zero_stage > 0), constants.deepspeed_buckets, 0.0)
+    gathered = (layout.zero_stage > 2) * (PREFETCHED + 1.0 + FP32_PARAMETERS[run.framework]) * unit
+    deepspeed = (run.framework == DEEPSPEED) * 1.0
+    buckets = deepspeed * (layout.zero_stage > 0) * constants.deepspeed_buckets
     workspace = constants.workspace + gathered + kept.step_workspace + buckets
     allocated = kept.weights + kept.gradients + kept.optimizer + activation_bytes + workspace
-    slack = np.where(deepspeed, constants.deepspeed_fragmentation, constants.fragmentation) * allocated
-    groups = (layout.tp > 1) * 1.0 + (layout.pp > 1) + (layout.dp * layout.cp > 1) + (layout.ep > 1)
+    share = constants.fragmentation + deepspeed * (constants.deepspeed_fragmentation - constants.fragmentation)
+    slack = share * allocated
+    groups = 1.0 * (layout.tp > 1) + (layout.pp > 1) + (layout.dp * layout.cp > 1) + (layout.ep > 1)
     libraries = constants.context + constants.communicator * groups
     runtime = workspace + slack + libraries
     total = kept.weights + kept.gradients + kept.optimizer + activation_bytes + runtime
