@@ -63,8 +63,9 @@ def grouped(
     projected = keys if keys_are_values else keys + values
     gate = family.query_gate if reader.flags(family.query_gate_if) else ""
     weights = hidden * (queries + projected) + heads * v_dim * hidden
-    weights += hidden * {"": 0, "width": heads * v_dim, "head": heads}[gate]
-    biases = (queries + projected) * reader.flags(family.qkv_bias) + hidden * reader.flags(family.o_bias)
+    weights += hidden * {"": 0, "width": heads * v_dim, "double": queries, "head": heads}[gate]
+    doubled = queries if gate == "double" else 0
+    biases = (queries + doubled + projected) * reader.flags(family.qkv_bias) + hidden * reader.flags(family.o_bias)
     norms = _qk_norm(reader, family, kind, queries, keys, qk_dim, projects_kv) + hidden * family.attention_norm
     return Attention(
         kind=kind,
@@ -74,7 +75,7 @@ def grouped(
         v_dim=v_dim,
         window=window,
         keeps_cache=projects_kv,
-        query_gate=gate == "width",
+        query_gate=gate in ("width", "double"),
         weights=weights,
         norms=norms,
         biases=biases,
@@ -117,7 +118,7 @@ def latent(reader: Reader, family: Family, *, kind_window: int = 0, heads: int |
     rank = sizes.get("kv_lora_rank") or reader.dim("kv_lora_rank")
     nope = sizes.get("qk_nope_head_dim") or reader.dim("qk_nope_head_dim")
     rope = reader.dim("qk_rope_head_dim")
-    v_dim = sizes.get("v_head_dim") or reader.dim("v_head_dim", nope)
+    v_dim = sizes.get("v_head_dim") or reader.dim("v_head_dim", max(1, hidden // heads))
     q_rank = reader.count("q_lora_rank")
     queries = heads * (nope + rope)
     bias = reader.flags(family.qkv_bias)

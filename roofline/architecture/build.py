@@ -30,17 +30,17 @@ def norm_size(family: Family, width: int) -> int:
     return {"rms": 1, "layer": 2, "none": 0}[family.norm] * width
 
 
-def tied(reader: Reader) -> bool:
-    return reader.flag("tie_word_embeddings")
+def tied(reader: Reader, family: Family) -> bool:
+    return reader.flag("tie_word_embeddings") and not family.never_tied
 
 
 def outside(reader: Reader, family: Family) -> Draft:
     """Embedding, head, final norm and learned positions of an ordinary model."""
     hidden, vocab = reader.dim("hidden_size"), reader.dim("vocab_size")
     bias = vocab * reader.flags(family.lm_head_bias)
-    draft = Draft(embedding=vocab * hidden, lm_head=0 if tied(reader) else vocab * hidden + bias)
+    draft = Draft(embedding=vocab * hidden, lm_head=0 if tied(reader, family) else vocab * hidden + bias)
     draft.norms = norm_size(family, hidden) * (family.final_norm + family.embedding_norm)
-    draft.biases = bias if tied(reader) else 0
+    draft.biases = bias if tied(reader, family) else 0
     if family.positions:
         draft.lookup = (reader.dim(family.positions) + family.position_offset) * hidden
     return draft
@@ -89,12 +89,12 @@ def plain_recurrent(reader: Reader, family: Family) -> Recurrent:
     return bamba_mixer(reader)
 
 
-def bamba_mixer(reader: Reader, *, norm: bool = True) -> Recurrent:
+def bamba_mixer(reader: Reader, *, norm: bool = True, out_bias: str = "mamba_proj_bias") -> Recurrent:
     """Mamba-2 with keys as Bamba, Granite and Falcon-H1 write them."""
     heads = reader.dim("mamba_n_heads")
     inner = reader.count("mamba_d_ssm") or reader.dim("mamba_expand", 2) * reader.dim("hidden_size")
     head_dim = inner // heads if reader.get("mamba_d_head") in (None, "auto") else reader.dim("mamba_d_head")
-    return recurrent.mamba2(reader, heads=heads, head_dim=head_dim, groups=reader.dim("mamba_n_groups", 1), inner=inner, norm=norm)
+    return recurrent.mamba2(reader, heads=heads, head_dim=head_dim, groups=reader.dim("mamba_n_groups", 1), inner=inner, norm=norm, out_bias=out_bias)
 
 
 def standard(
@@ -115,11 +115,12 @@ def standard(
     for index, (mixer, feed_forward) in enumerate(kinds):
         key = (mixer, feed_forward, index if varies else 0)
         if key not in built:
+            own = reader.at(index) if varies else reader
             built[key] = Layer(
-                attention=attention_of(reader, family, mixer, index) if mixer != patterns.RECURRENT else None,
-                recurrent=plain_recurrent(reader, family) if mixer == patterns.RECURRENT or family.parallel_mixers else None,
-                feed_forward=feed_forward_of(reader, family, feed_forward, index),
-                norms=norms_of(reader, family, mixer, feed_forward, index),
+                attention=attention_of(own, family, mixer, index) if mixer != patterns.RECURRENT else None,
+                recurrent=plain_recurrent(own, family) if mixer == patterns.RECURRENT else None,
+                feed_forward=feed_forward_of(own, family, feed_forward, index),
+                norms=norms_of(own, family, mixer, feed_forward, index),
             )
         draft.layers.append(built[key])
     return draft
@@ -127,4 +128,4 @@ def standard(
 
 def _has_lists(reader: Reader) -> bool:
     keys = ("intermediate_size", "moe_intermediate_size", "num_experts", "num_experts_per_tok", "n_shared_experts")
-    return any(isinstance(reader.get(key), list | tuple) for key in keys)
+    return bool(reader.section("per_layer_config")) or any(isinstance(reader.get(key), list | tuple) for key in keys)

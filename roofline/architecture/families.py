@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,25 @@ def class_defaults() -> dict[str, dict[str, Any]]:
     return json.loads((Path(__file__).parent / "class_defaults.json").read_text())  # type: ignore[no-any-return]
 
 
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """A multimodal model around a language model.
+
+    `text` is the language model's type where the nested configuration names none. `tied_by` says whose word decides on tied embeddings:
+    outer (the wrapper's, by default `tied`), either, text (the nested one), never.
+    """
+
+    text: str
+    tied: bool | None
+    tied_by: str
+
+
 @cache
-def wrappers() -> dict[str, str]:
-    """model_type of a multimodal wrapper: model_type of the language model where the nested configuration names none."""
+def wrappers() -> dict[str, Wrapper]:
+    """Wrappers by model_type."""
+    tied = {"true": True, "false": False, "": None}
     with (Path(__file__).parent / "wrappers.csv").open(newline="") as file:
-        return {row["wrapper"]: row["text"] for row in csv.DictReader(file)}
+        return {row["wrapper"]: Wrapper(row["text"], tied[row["tied_default"]], row["tied_by"]) for row in csv.DictReader(file)}
 
 
 @cache

@@ -19,20 +19,19 @@ class Family:
     o_bias: Flag = "attention_bias"
     qk_norm: str = ""  # '', head (one head dimension each), head_bias, full (all heads), full_if_window
     qk_norm_if: Flag = "yes"
-    query_gate: str = ""  # '', width (one gate for each channel), head (one for each head)
+    query_gate: str = ""  # '', width (one gate for each channel), double (the same, out of the query projection), head (one for each head)
     query_gate_if: Flag = "yes"
     sinks: str = ""  # '', all, window: one learned logit for each head
     attention_norm: bool = False  # a norm over the attention's output before the projection (BitNet)
     attention_other: str = ""  # named extras, see `attention.EXTRAS`
     multi_query: Flag = ""  # one KV head where true
-    heads_per_layer: str = ""  # key with a head count for each layer
     mla: bool = False  # latent attention even where the keys are only class defaults
     mla_gate: str = ""  # '', head, width
     # which layers look back how far
-    window: str = ""  # see `patterns.WINDOW_PATTERNS`
+    window: str = ""  # the rules of `patterns`
     period: int = 0  # of the pattern, where the configuration has none
+    cycle: tuple[str, ...] = ()  # kinds in turn
     recurrent: str = ""  # kind of the layers that are not softmax attention, see `recurrent.KINDS`
-    parallel_mixers: bool = False  # attention and recurrence side by side in each layer (Falcon-H1)
     # feed-forward
     gated: bool = True
     mlp_bias: Flag = "mlp_bias"
@@ -59,7 +58,7 @@ class Family:
     positions: str = ""  # key that sizes a learned table of positions
     position_offset: int = 0
     lm_head_bias: Flag = ""
-    other_per_layer: str = ""
+    never_tied: bool = False  # the class ignores tie_word_embeddings
     special: str = ""  # name of a builder of its own, see `special`
     renames: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, object] = field(default_factory=dict)  # class defaults beside those of class_defaults.json

@@ -15,8 +15,6 @@ def dense_width(reader: Reader, family: Family, index: int = 0) -> int:
         return widths[index] if widths else 1
     if family.width_rule == "4d":
         return reader.dim(family.dense_width, 4 * hidden)
-    if family.width_rule == "ratio":
-        return reader.dim(family.dense_width, reader.dim("expansion_ratio", 4) * hidden)
     if family.width_rule == "multiple":
         return reader.dim(family.dense_width, reader.dim("intermediate_multiple_size", 4) * hidden)
     width = reader.dim(family.dense_width)

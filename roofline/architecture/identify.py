@@ -1,13 +1,15 @@
 """Which architecture a configuration describes, and which part of it is the language model."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from roofline.architecture.errors import UnsupportedArchitecture
 from roofline.architecture.families import FAMILIES, class_defaults, refused, wrappers
 from roofline.architecture.family import Family
-from roofline.architecture.reading import ALIASES, CORE, canonical
+from roofline.architecture.reading import CORE, canonical
 
 NESTS = ("text_config", "llm_config", "language_config", "thinker_config", "language_model_config", "text_model_config")
 # Endings of class names that tell the task, longest first.
@@ -16,82 +18,122 @@ ENCODER_TASKS = ("ForMaskedLM", "ForSequenceClassification", "ForTokenClassifica
 LLAMA_LIKE = Family(qkv_bias="attention_bias|qkv_bias|use_bias|bias|use_qkv_bias", o_bias="attention_bias|use_bias|bias", mlp_bias="mlp_bias|use_bias|bias", qk_norm="head", qk_norm_if="use_qk_norm|qk_norm", window="declared")
 
 
+# Keys whose meaning for a Llama-like decoder is known, and words in keys that shape no layer.
+FAMILIAR = {
+    *CORE, "num_key_value_heads", "head_dim", "sliding_window", "layer_types", "sliding_window_pattern", "num_experts", "num_experts_per_tok", "moe_intermediate_size",
+    "n_shared_experts", "shared_intermediate_size", "first_k_dense_replace", "moe_layer_freq", "decoder_sparse_step", "mlp_only_layers", "kv_lora_rank", "q_lora_rank",
+    "qk_rope_head_dim", "qk_nope_head_dim", "qk_head_dim", "v_head_dim", "max_window_layers", "mlp_layer_types", "n_group", "topk_group", "text_config", "quantization_config",
+    "num_nextn_predict_layers", "vision_config", "architectures", "auto_map",
+}  # fmt: skip
+HARMLESS = re.compile(
+    r"rope|rotary|position|token|eps|drop|init|scal|act|version|dtype|cache|seed|theta|label|pretrain|coef|norm|logit|temperature|mult|beam|length|penalty|top_|range|softcap|"
+    r"task|image|audio|video|vision|mtp|ep_size|alpha|path|name|generation|chunk_size_feed|pad|return|output|window_context|compress_dtype|aux|jitter|use_"
+)
+
+
 @dataclass(slots=True)
 class Subject:
-    """The language model inside a configuration."""
+    """The language model inside a configuration; `outers` are the configurations around it, the outermost first."""
 
     model_type: str
     family: Family
     text: Mapping[str, Any]
     defaults: Mapping[str, Any]
     wrapper: str = ""
+    outers: tuple[Mapping[str, Any], ...] = ()
     warnings: list[str] = field(default_factory=list)
 
 
 def identify(config: Mapping[str, Any]) -> Subject:
     """Find the language model, its family and the defaults for what its configuration leaves out."""
-    outer = _model_type(config)
-    _refuse(config, outer)
-    text, nested = _innermost(config)
-    inner = _model_type(text) if nested else outer
-    kind = _known(inner) or _known(wrappers().get(outer, "")) if nested else _known(outer) or _known(wrappers().get(outer, ""))
-    wrapper = outer if nested or outer in wrappers() else ""
+    chain = _chain(config)
+    text, nested = chain[-1], len(chain) > 1
+    kinds = [_model_type(section) for section in chain]
+    for section, kind in zip(chain, kinds, strict=True):
+        _refuse(section, kind)
+    wrapper = next((kind for kind in reversed(kinds[:-1] if nested else kinds) if kind in wrappers()), "")
+    inner = kinds[-1] if nested or not wrapper else ""
+    kind = _known(inner) or (_known(wrappers()[wrapper].text) if wrapper and not (nested and inner) else None)
+    if kind is None and wrapper and inner in wrappers():
+        kind = _known(wrappers()[inner].text)
+    outer = wrapper or (kinds[0] if nested else "")
     if kind is None:
-        return _by_structure(config, text, inner or outer, wrapper)
-    if nested and kind != inner:
-        _refuse(text, inner)
-    return _subject(kind, config, text, nested, wrapper)
+        return _by_structure(chain, inner or kinds[0], outer)
+    return _subject(kind, chain, outer)
 
 
-def _subject(kind: str, config: Mapping[str, Any], text: Mapping[str, Any], nested: bool, wrapper: str) -> Subject:
-    family = FAMILIES[kind]
-    names = {**{alias: name for name, aliases in ALIASES.items() for alias in aliases}, **family.renames} if family.renames else None
-    base = canonical(class_defaults().get(family.like or kind, {}), names)
-    base.update(family.values)
-    if nested:
-        base.update(_tie(config, text, wrapper))
-    else:
-        base = {key: value for key, value in base.items() if key not in CORE}
-    return Subject(kind, family, text, base, wrapper, _defaulted(text, base, nested, family))
-
-
-def _tie(config: Mapping[str, Any], text: Mapping[str, Any], wrapper: str) -> dict[str, Any]:
-    """Tied embeddings: the nested word, then the outer one, then the class default of the wrapper."""
-    for source in (text, config, class_defaults().get(wrapper, {})):
-        if isinstance(source.get("tie_word_embeddings"), bool):
-            return {"tie_word_embeddings": source["tie_word_embeddings"]}
-    return {}
-
-
-def _defaulted(text: Mapping[str, Any], base: Mapping[str, Any], nested: bool, family: Family) -> list[str]:
+def _subject(kind: str, chain: list[Mapping[str, Any]], wrapper: str) -> Subject:
+    family, nested, text = FAMILIES[kind], len(chain) > 1, chain[-1]
+    base = dict(_defaults(kind))
+    if wrapper:
+        base.update(_tie(chain, wrapper))
     if not nested:
-        return []
+        base = {key: value for key, value in base.items() if key not in CORE}
     given = canonical(text, family.renames)
+    if "tie_word_embeddings" in base and wrapper:
+        text = {**text, "tie_word_embeddings": base["tie_word_embeddings"]}
     absent = [name for name in CORE if name not in given and name in base]
-    return [f"class defaults stand in for {', '.join(absent)}"] if absent else []
+    warnings = [f"class defaults stand in for {', '.join(absent)}"] if absent else []
+    return Subject(kind, family, text, base, wrapper, tuple(chain), warnings)
 
 
-def _by_structure(config: Mapping[str, Any], text: Mapping[str, Any], kind: str, wrapper: str) -> Subject:
-    """An unknown model_type whose keys are those of Llama is read as Llama with what the keys say."""
-    shown = kind or "unknown"
+@cache
+def _defaults(kind: str) -> Mapping[str, Any]:
+    """Class defaults of a family under canonical names."""
+    family = FAMILIES[kind]
+    return {**canonical(class_defaults().get(family.like or kind, {}), family.renames), **family.values}
+
+
+def _tie(chain: list[Mapping[str, Any]], wrapper: str) -> dict[str, bool]:
+    """Whether a wrapped model ties its embeddings; empty where its own default decides."""
+    rule = wrappers().get(wrapper)
+    text = chain[-1].get("tie_word_embeddings") if len(chain) > 1 else None
+    outer = next((section["tie_word_embeddings"] for section in chain[:-1] or chain if isinstance(section.get("tie_word_embeddings"), bool)), None)
+    by = rule.tied_by if rule else "text"
+    if by == "never":
+        return {"tie_word_embeddings": False}
+    if by == "text":
+        outer = text if isinstance(text, bool) else outer
+        return {"tie_word_embeddings": outer} if outer is not None else {}
+    outer = outer if outer is not None else rule.tied if rule else None
+    if by == "either":
+        return {"tie_word_embeddings": bool(outer) or text is True}
+    return {"tie_word_embeddings": outer} if outer is not None else {}
+
+
+def _by_structure(chain: list[Mapping[str, Any]], kind: str, wrapper: str) -> Subject:
+    """An unknown model_type whose keys are those of Llama is read as Llama with what the keys say; any other is refused."""
+    shown, text = kind or "unknown", chain[-1]
     given = canonical(text)
     missing = [name for name in CORE if given.get(name) is None]
     if missing:
         raise UnsupportedArchitecture(f"{shown}: unknown architecture, and the configuration does not state {', '.join(missing)}", fields=tuple(missing))
-    defaults = {"tie_word_embeddings": False, **_tie(config, text, wrapper)}
+    strange = sorted(str(key) for key, value in given.items() if _is_strange(key, value))
+    if strange:
+        raise UnsupportedArchitecture(f"{shown}: unknown architecture; it is not known what {', '.join(strange[:8])} mean for its layers", fields=tuple(strange))
+    defaults = {"tie_word_embeddings": False, **_tie(chain, wrapper)}
     note = f"{shown} is no known architecture: read by its keys as a Llama-like decoder"
-    return Subject(shown, LLAMA_LIKE, text, defaults, wrapper, [note])
+    return Subject(shown, LLAMA_LIKE, {**text, **_tie(chain, wrapper)}, defaults, wrapper, tuple(chain), [note])
 
 
-def _innermost(config: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
-    """The nested configuration of the language model, however deep, and whether there was one."""
-    text, nested = config, False
+def _is_strange(key: Any, value: Any) -> bool:
+    """Whether a key may shape layers in a way that Llama's do not: a number, list or section under an unfamiliar name."""
+    if key in FAMILIAR or not isinstance(key, str) or HARMLESS.search(key):
+        return False
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return False
+    return bool(value) and value != 1
+
+
+def _chain(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The configuration, and inside it that of the language model, however deep."""
+    chain = [config]
     for _ in range(4):
-        inner = next((text[key] for key in NESTS if isinstance(text.get(key), Mapping)), None)
+        inner = next((chain[-1][key] for key in NESTS if isinstance(chain[-1].get(key), Mapping)), None)
         if inner is None:
             break
-        text, nested = inner, True
-    return text, nested
+        chain.append(inner)
+    return chain
 
 
 def _model_type(config: Mapping[str, Any]) -> str:

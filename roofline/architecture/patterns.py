@@ -40,7 +40,6 @@ MIXERS = {
     "moe": NONE,
 }
 FEED_FORWARDS = {"dense": DENSE, "mlp": DENSE, "sparse": MOE, "moe": MOE, "hash_moe": MOE}
-WINDOW_PATTERNS = ("", "all", "qwen", "even", "period", "first", "llama4", "recurrent_period", "neo", "modernbert", "all_recurrent", "griffin", "jamba")
 
 
 def layer_count(reader: Reader) -> int:
@@ -120,6 +119,9 @@ def _by_rule(reader: Reader, family: Family, layers: int) -> list[str]:
         return [pattern[index % len(pattern)] for index in range(layers)]
     if rule == "alternate_recurrent":
         return [FULL if (index + 1) % 2 else RECURRENT for index in range(layers)]
+    if rule == "cycle":
+        names = {"conv": RECURRENT}
+        return [names.get(family.cycle[index % len(family.cycle)], family.cycle[index % len(family.cycle)]) for index in range(layers)]
     if rule == "all_recurrent":
         return [RECURRENT] * layers
     if not window_size(reader, family):
@@ -133,6 +135,10 @@ def _windowed(reader: Reader, family: Family, index: int, layers: int) -> str:
         return WINDOW if index >= reader.count("max_window_layers", layers) else FULL
     if rule == "even":
         return WINDOW if index % 2 == 0 else FULL
+    if rule == "mimo":
+        return FULL if index == 0 or (index + 1) % 6 == 0 else WINDOW
+    if rule == "flint":
+        return FULL if index < 2 or index % 4 == 1 or index == layers - 1 else WINDOW
     if rule == "first":
         return FULL if index % family.period == 0 else WINDOW
     if rule == "last_full":

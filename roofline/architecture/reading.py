@@ -129,6 +129,16 @@ class Reader:
         value = self.values.get(name)
         return value if isinstance(value, Mapping) else {}
 
+    def at(self, index: int) -> "Reader":
+        """The values that hold for one layer: `per_layer_config` overrides single keys by layer."""
+        section = self.section("per_layer_config")
+        own = section.get(str(index), section.get(f"{index:02d}"))
+        if not isinstance(own, Mapping):
+            return self
+        layer = Reader(own, self.values, model_type=self.model_type)
+        layer.missing = self.missing
+        return layer
+
     def close(self) -> None:
         """Refuse where dimensions were missing."""
         if self.missing:

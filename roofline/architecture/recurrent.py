@@ -4,6 +4,8 @@ Convolution state holds (kernel - 1) columns. FLOPs of the scan are those of upd
 """
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from roofline.architecture.layers import Recurrent
 from roofline.architecture.reading import Reader
@@ -34,12 +36,13 @@ def _rank(reader: Reader, hidden: int) -> int:
     return math.ceil(hidden / 16) if reader.get("mamba_dt_rank") == "auto" else reader.dim("mamba_dt_rank", math.ceil(hidden / 16))
 
 
-def mamba2(reader: Reader, *, heads: int, head_dim: int, groups: int, inner: int, norm: bool, conv_bias: str = "mamba_conv_bias") -> Recurrent:
+def mamba2(
+    reader: Reader, *, heads: int, head_dim: int, groups: int, inner: int, norm: bool, in_bias: str = "mamba_proj_bias", out_bias: str = "mamba_proj_bias", conv_bias: str = "mamba_conv_bias"
+) -> Recurrent:
     """Mamba-2: one input projection to z, x, B, C and dt: `d·(2·di + 2·g·n + h)`; A, D and dt bias are one each a head."""
     hidden = reader.dim("hidden_size")
     state, kernel = reader.dim("mamba_d_state", 128), reader.dim("mamba_d_conv", 4)
     convolved = inner + 2 * groups * state
-    bias = reader.flag("mamba_proj_bias") or reader.flag("use_bias") or reader.flag("add_bias_linear")
     projected = 2 * inner + 2 * groups * state + heads
     return Recurrent(
         kind="mamba2",
@@ -47,7 +50,7 @@ def mamba2(reader: Reader, *, heads: int, head_dim: int, groups: int, inner: int
         weights_out=inner * hidden,
         vectors=convolved * kernel + 3 * heads,
         norms=inner * norm,
-        biases=convolved * reader.flag(conv_bias, True) + bias * (projected + hidden),
+        biases=convolved * (reader.flags(conv_bias)) + projected * reader.flags(in_bias) + hidden * reader.flags(out_bias),
         state=heads * head_dim * state,
         conv_state=convolved * (kernel - 1),
         flops=6 * heads * head_dim * state,
@@ -77,9 +80,9 @@ def kimi_delta(reader: Reader, *, full_rank_gate: bool, full_rank_decay: bool = 
     """Kimi delta attention: q, k, v of H·hd, a decay for each channel through a low rank, an output gate, beta a head."""
     hidden = reader.dim("hidden_size")
     linear = reader.section("linear_attn_config")
-    heads = _of(reader, linear, "num_heads", "linear_num_heads")
-    dim = _of(reader, linear, "head_dim", "linear_head_dim")
-    kernel = _of(reader, linear, "short_conv_kernel_size", "linear_conv_kernel_dim")
+    heads = _of(reader, linear, "num_heads", "linear_num_heads", reader.dim("num_attention_heads"))
+    dim = _of(reader, linear, "head_dim", "linear_head_dim", reader.dim("head_dim", 128))
+    kernel = _of(reader, linear, "short_conv_kernel_size", "linear_conv_kernel_dim", reader.dim("short_conv_kernel_size", 4))
     width = heads * dim
     low_rank = hidden * dim + dim * width
     gates = (hidden * width if full_rank_gate else low_rank) + (hidden * width if full_rank_decay else low_rank)
@@ -95,9 +98,9 @@ def kimi_delta(reader: Reader, *, full_rank_gate: bool, full_rank_decay: bool = 
     )
 
 
-def _of(reader: Reader, section: object, short: str, name: str) -> int:
-    value = section.get(short) if hasattr(section, "get") else None
-    return reader.whole(name, value, least=1) if value is not None else reader.dim(name)
+def _of(reader: Reader, section: Mapping[str, Any], short: str, name: str, default: int) -> int:
+    value = section.get(short)
+    return reader.whole(name, value, least=1) if value is not None else reader.dim(name, default)
 
 
 def lightning(reader: Reader, heads: int, head_dim: int) -> Recurrent:

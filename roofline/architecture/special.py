@@ -42,6 +42,7 @@ BUILDERS: dict[str, Builder] = {
     "lfm3": special_state.lfm3,
     "griffin": special_state.griffin,
     "nemotron_h": special_state.nemotron_h,
+    "olmo_hybrid": special_state.olmo_hybrid,
     "zamba": special_state.zamba,
     "zamba2": special_state.zamba2,
     "deepseek_v4": special_v4.deepseek_v4,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from roofline.architecture import attention, build, feedforward, patterns, recurrent
+from roofline.architecture import build, feedforward, patterns, recurrent
 from roofline.architecture.build import Draft
 from roofline.architecture.errors import InvalidConfig
 from roofline.architecture.family import Family
@@ -25,7 +25,7 @@ def mamba2(reader: Reader, family: Family) -> Draft:
     """Mamba-2 alone."""
     heads, dim = reader.dim("mamba_n_heads"), reader.dim("mamba_d_head", 64)
     inner = reader.dim("mamba_expand", 2) * reader.dim("hidden_size")
-    mixer = recurrent.mamba2(reader, heads=heads, head_dim=dim, groups=reader.dim("mamba_n_groups", 8), inner=inner, norm=True)
+    mixer = recurrent.mamba2(reader, heads=heads, head_dim=dim, groups=reader.dim("mamba_n_groups", 8), inner=inner, norm=True, in_bias="use_bias", out_bias="use_bias")
     return _only(reader, family, mixer, reader.dim("hidden_size"))
 
 
@@ -76,7 +76,7 @@ def _rounded(reader: Reader, key: str, default: float) -> int:
     value = reader.get(key)
     factor = float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 100 else default
     wanted = reader.dim("hidden_size") * factor
-    multiple = 64
+    multiple = reader.dim("ffn_round_up_to_multiple_of", 64) if key == "ffn_proj_factor" else 64
     return int(multiple * ((wanted + multiple - 1) // multiple))
 
 
@@ -89,7 +89,7 @@ def jamba(reader: Reader, family: Family) -> Draft:
 
 def falcon_h1(reader: Reader, family: Family) -> Draft:
     """Falcon-H1: attention and Mamba-2 side by side in each layer."""
-    mixer = build.bamba_mixer(reader, norm=reader.flag("mamba_rms_norm"))
+    mixer = build.bamba_mixer(reader, norm=reader.flag("mamba_rms_norm"), out_bias="projectors_bias")
     own = build.plain_attention(reader, family, patterns.FULL, 0)
     forward = build.plain_feed_forward(reader, family, patterns.DENSE, 0)
     layer = Layer(attention=own, recurrent=mixer, feed_forward=forward, norms=2 * reader.dim("hidden_size"))
@@ -162,7 +162,7 @@ def nemotron_h(reader: Reader, family: Family) -> Draft:
 
 def _nemotron_mamba(reader: Reader) -> Recurrent:
     heads, dim = reader.dim("mamba_n_heads"), reader.dim("mamba_d_head", 64)
-    return recurrent.mamba2(reader, heads=heads, head_dim=dim, groups=reader.dim("mamba_n_groups", 8), inner=heads * dim, norm=True)
+    return recurrent.mamba2(reader, heads=heads, head_dim=dim, groups=reader.dim("mamba_n_groups", 8), inner=heads * dim, norm=True, in_bias="use_bias", out_bias="use_bias")
 
 
 def zamba(reader: Reader, family: Family) -> Draft:
@@ -172,8 +172,10 @@ def zamba(reader: Reader, family: Family) -> Draft:
     mixer = _zamba_mamba(reader)
     period, offset = reader.dim("attn_layer_period", 6), reader.count("attn_layer_offset", 4)
     count = patterns.layer_count(reader)
-    hybrid = _zamba_hybrids(reader, count) or [index for index in range(count) if index >= 2 and (index - 2) % period == offset - 4 + 0] or []
-    shared = Attention(kind="full", heads=heads, kv_heads=heads, qk_dim=wide // heads, v_dim=wide // heads, weights=3 * wide * wide + wide * hidden, norms=wide)
+    hybrid = _zamba_hybrids(reader, count) or [2, *(index + 3 for index in range(count - 3) if index % period == offset)]
+    kv_heads, dim = reader.dim("num_key_value_heads", heads), wide // heads
+    weights = wide * dim * (heads + 2 * kv_heads) + heads * dim * hidden
+    shared = Attention(kind="full", heads=heads, kv_heads=kv_heads, qk_dim=dim, v_dim=dim, weights=weights, norms=wide)
     forward = feedforward.dense(reader, replace(family, mlp_bias=""), reader.dim("intermediate_size", 4 * hidden))
     return _shared_stack(reader, family, mixer, shared, replace(forward, norms=hidden), hybrid, blocks=1)
 
@@ -187,7 +189,7 @@ def _zamba_hybrids(reader: Reader, count: int) -> list[int]:
 
 def _zamba_mamba(reader: Reader) -> Recurrent:
     """Mamba-1 in several heads: the x and dt projections are block-diagonal."""
-    hidden, heads = reader.dim("hidden_size"), reader.dim("mamba_n_heads", 2)
+    hidden = reader.dim("hidden_size")
     inner = reader.dim("mamba_expand", 2) * hidden
     state, kernel, rank = reader.dim("mamba_d_state", 16), reader.dim("mamba_d_conv", 4), reader.dim("mamba_dt_rank", -(-hidden // 16))
     return Recurrent(
@@ -195,7 +197,7 @@ def _zamba_mamba(reader: Reader) -> Recurrent:
         weights_in=hidden * 2 * inner + (rank + 2 * state) * inner + rank * inner,
         weights_out=inner * hidden,
         vectors=inner * kernel + inner * state + inner,
-        biases=inner * reader.flag("mamba_conv_bias", True) + inner + reader.flag("mamba_proj_bias") * (2 * inner + hidden) + 0 * heads,
+        biases=inner * reader.flag("mamba_conv_bias", True) + inner + reader.flag("mamba_proj_bias") * (2 * inner + hidden),
         state=inner * state,
         conv_state=inner * (kernel - 1),
         flops=6 * inner * state,
@@ -226,9 +228,11 @@ def zamba2(reader: Reader, family: Family) -> Draft:
     wide, heads = 2 * hidden, reader.dim("num_attention_heads")
     inner = reader.dim("mamba_expand", 2) * hidden
     mamba_heads = reader.dim("mamba_n_heads", 8)
-    mixer = recurrent.mamba2(reader, heads=mamba_heads, head_dim=inner // mamba_heads, groups=reader.dim("mamba_n_groups", 1), inner=inner, norm=True)
+    mixer = recurrent.mamba2(reader, heads=mamba_heads, head_dim=inner // mamba_heads, groups=reader.dim("mamba_n_groups", 1), inner=inner, norm=True, in_bias="add_bias_linear", out_bias="add_bias_linear", conv_bias="yes")
     count, blocks = patterns.layer_count(reader), reader.dim("num_mem_blocks", 1)
     hybrid = _zamba_hybrids(reader, count)
+    if not hybrid:
+        hybrid = [*range(6, 43, 6), 47, 51] if count == 54 else []
     if not hybrid:
         raise InvalidConfig("zamba2: layers_block_type must say which layers are hybrid", fields=("layers_block_type",))
     kv_heads = reader.dim("num_key_value_heads", heads)
@@ -241,8 +245,12 @@ def zamba2(reader: Reader, family: Family) -> Draft:
     return _shared_stack(reader, family, mixer, shared, forward, hybrid, blocks=blocks, adapters=adapters)
 
 
-def plain_norm(hidden: int) -> int:
-    return hidden
-
-
-__all__ = ["attention"]
+def olmo_hybrid(reader: Reader, family: Family) -> Draft:
+    """OLMo-Hybrid: sizes of the recurrence follow from those of attention where they are not stated."""
+    heads, hidden = reader.dim("num_attention_heads"), reader.dim("hidden_size")
+    values = reader.values
+    for key in ("linear_num_key_heads", "linear_num_value_heads"):
+        values[key] = values.get(key) or heads
+    values["linear_key_head_dim"] = values.get("linear_key_head_dim") or int(0.75 * hidden / reader.dim("linear_num_key_heads"))
+    values["linear_value_head_dim"] = values.get("linear_value_head_dim") or 2 * reader.dim("linear_key_head_dim")
+    return build.standard(reader, family)

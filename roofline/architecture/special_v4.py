@@ -86,7 +86,7 @@ def _attention(reader: Reader, kind: str) -> Attention:
 
 def _mixture(reader: Reader) -> FeedForward:
     hidden, experts, width = reader.dim("hidden_size"), reader.dim("num_experts"), reader.dim("moe_intermediate_size")
-    shared = reader.count("n_shared_experts", 1) * width
+    shared = width
     return FeedForward(
         kind="moe",
         experts=experts,
