@@ -98,33 +98,35 @@ def error_json(error: ScenarioError) -> Json:
 
 def predict(scenario: object, *, user: Any = None, detail: bool = True) -> Json:
     """The prediction of one scenario. Raises ScenarioError."""
-    return _answer([Gatherer(user).question(scenario)], user, detail=detail)[0]
+    (answer,) = _answer([Gatherer(user).question(scenario)], user, detail=detail)
+    if isinstance(answer, ScenarioError):
+        raise answer
+    return answer
 
 
 def predict_many(scenarios: Sequence[object], *, user: Any = None, detail: bool = True) -> list[Json]:
     """Predictions in order; a scenario that cannot be answered gets an error object in its place."""
     gatherer = Gatherer(user)
-    answers: list[Json] = [{} for _ in scenarios]
-    questions: list[Question] = []
-    places: list[int] = []
-    for place, raw in enumerate(scenarios):
-        try:
-            questions.append(gatherer.question(raw))
-            places.append(place)
-        except ScenarioError as error:
-            answers[place] = error_json(error)
-    for place, answer in zip(places, _answer(questions, user, detail=detail), strict=True):
-        answers[place] = answer
-    return answers
+    asked = [_attempt(gatherer, raw) for raw in scenarios]
+    answers = iter(_answer([question for question in asked if isinstance(question, Question)], user, detail=detail))
+    found = [next(answers) if isinstance(question, Question) else question for question in asked]
+    return [error_json(answer) if isinstance(answer, ScenarioError) else answer for answer in found]
 
 
-def _answer(questions: Sequence[Question], user: Any, *, detail: bool) -> list[Json]:
+def _attempt(gatherer: Gatherer, raw: object) -> Question | ScenarioError:
+    try:
+        return gatherer.question(raw)
+    except ScenarioError as error:
+        return error
+
+
+def _answer(questions: Sequence[Question], user: Any, *, detail: bool) -> list[Json | ScenarioError]:
     calibration = calibration_active(user)
     stamp = versions.stamp(calibration)
-    answers: list[Json] = []
-    for answer in engine_predict(questions, calibration=_engine_calibration(calibration), detail=detail):
-        answer["versions"] = stamp
-        answers.append(answer)
+    answers = engine_predict(questions, calibration=_engine_calibration(calibration), detail=detail)
+    for answer in answers:
+        if isinstance(answer, dict):
+            answer["versions"] = stamp
     return answers
 
 

@@ -12,12 +12,10 @@ from roofline import serving, training
 from roofline.codes import BOUNDS
 from roofline.intervals import interval
 from roofline.question import Question
-from roofline.remedies import would_fit
 from roofline.units import MEGA
 from roofline.versions import release_year
 
 if TYPE_CHECKING:
-    from roofline.calibration import Calibration
     from roofline.predict import Choice
 
 Json = dict[str, Any]
@@ -73,12 +71,12 @@ def answer(question: Question, choice: Choice, *, detail: bool) -> Json:
     return body
 
 
-def refusal_to_fit(question: Question, choice: Choice, calibration: Calibration | None, *, detail: bool) -> Json:
+def refusal_to_fit(question: Question, choice: Choice, repairs: list[Json]) -> Json:
     """The answer for a scenario that does not fit: how much it needs, and what would do."""
     body = _frame(question, choice)
     body[question.scenario.workload] = None
     body |= {"bound": {"dominant": "capacity", "shares": None}, "operators": [], "cost": None, "interval": None}
-    body["memory"]["would_fit"] = would_fit(question, calibration) if detail else []
+    body["memory"]["would_fit"] = repairs
     held = choice.result.memory
     short = (number(held.total_bytes) or 0.0) - (number(held.capacity_bytes) or 0.0)
     question.warn("does_not_fit", "gpu_count", f"Does not fit: {max(short, 0.0) / 2**30:,.3g} GiB short on each GPU.")
@@ -113,7 +111,7 @@ def _memory(question: Question, choice: Choice) -> Json:
     serving_load = question.scenario.workload == "inference"
     return {
         "per_gpu": per_gpu,
-        "fits": bool(held.fits),
+        "fits": choice.fits,
         "kv_cache_tokens": count(np.floor(held.kv_cache_tokens)) if serving_load else None,
         "max_concurrency": count(np.floor(held.max_concurrency)) if serving_load else None,
         "would_fit": [],

@@ -7,6 +7,7 @@ import numpy as np
 from roofline.ceilings import Column, OpTime, overlapped
 
 QUERY_TILE = 128.0  # query rows that one thread block works on
+WINDOW_EDGE = 64.0  # keys of a half-used page at the far end of a window
 
 
 class PrefillCoefficients(NamedTuple):
@@ -17,8 +18,11 @@ class PrefillCoefficients(NamedTuple):
     overlap: Column  # 0 perfect, 1 none
     launch: Column  # s
     softmax_dims: Column  # cost of the softmax of one score, in units of head dimensions
-    block: Column  # s of fixed cost for each block of 128 queries of one head, on one SM
-    diagonal: Column  # share of the masked half of diagonal tiles that is computed all the same
+    block: Column  # s of fixed cost for each block of 128 query rows, on one SM
+    diagonal: Column  # share of the masked half of tiles at the mask's edges that is computed all the same
+    tail: Column  # share of the longest block's time that the rest of the grid does not hide
+    packed: Column  # 1: query heads of one KV head share blocks; 0: a block for each head
+    unskipped: Column  # share of the keys outside the window that is computed all the same
 
 
 class DecodeCoefficients(NamedTuple):
@@ -26,11 +30,17 @@ class DecodeCoefficients(NamedTuple):
 
     eta_compute: Column
     eta_memory: Column
-    overlap: Column
+    overlap: Column  # 0 perfect, 1 none
     launch: Column  # s
-    kv_head_block: Column  # s of fixed cost for each sequence and KV head, on one SM
-    head_block: Column  # s of fixed cost for each sequence and query head, on one SM
+    kv_head_block: Column  # s of fixed cost for each sequence and KV head of 128 dimensions, on one SM, beyond the first wave
+    head_block: Column  # s of fixed cost for each sequence and query head of 128 dimensions, on one SM
     length_step: Column  # s for each doubling of the context beyond 128 tokens
+    key_step: Column  # s for each key of the context: the part of the loop over keys that no splitting hides
+    dim_step: Column  # s for each 128 head dimensions
+    query_padding: Column  # rows added to the query heads of one KV head to fill a tile
+    key_padding: Column  # keys added to the context to fill a tile
+    warm_bytes: Column = 1.0  # repeated calls find about this much in the L2 cache …
+    warm_speed: Column = 1.0  # … and read it this many times faster than from memory
 
 
 def causal_pairs(new: Column, cached: Column = 0.0, window: Column = np.inf) -> Column:
@@ -68,15 +78,22 @@ def attention_prefill(
     pairs = causal_pairs(new, cached, window)
     dims = qk_dim + v_dim
     work = batch * heads
-    visited = pairs + coef.diagonal * (0.5 * QUERY_TILE) * new
-    compute = 2.0 * work * (dims + 2.0 * coef.softmax_dims) * visited / (peak * coef.eta_compute)
+    # Tiles at the diagonal are computed whole, as are those at the window's far edge; some kernels loop over all keys and mask.
+    edges = np.where(window < new + cached, QUERY_TILE, 0.5 * QUERY_TILE)
+    masked = new * (cached + 0.5 * (new + 1.0)) - pairs
+    visited = pairs + coef.diagonal * edges * new + coef.unskipped * masked
+    rate = peak * coef.eta_compute
+    per_pair = 2.0 * (dims + 2.0 * coef.softmax_dims)
+    longest = QUERY_TILE * np.minimum(new + cached, window + QUERY_TILE) * sms
+    compute = per_pair * (work * visited + coef.tail * longest) / rate
     keys = np.minimum(new + cached, window + new)
     moved = batch * (heads * new * (qk_dim * act_bytes + 2.0 * v_dim) + kv_heads * keys * dims * kv_bytes)
     memory = moved / (bandwidth * coef.eta_memory)
-    latency = coef.launch + coef.block * work * np.ceil(new * (1.0 / QUERY_TILE)) / sms
-    return OpTime(
-        overlapped(compute, memory, coef.overlap) + latency, 2.0 * work * dims * pairs, moved, compute, memory, latency
-    )
+    tiles = new * (1.0 / QUERY_TILE)
+    blocks = work * np.ceil(tiles)
+    blocks += coef.packed * (batch * kv_heads * np.ceil(tiles * (heads / kv_heads)) - blocks)
+    latency = coef.launch + coef.block * blocks / sms
+    return OpTime(overlapped(compute, memory, coef.overlap) + latency, 2.0 * work * dims * pairs, moved, compute, memory, latency)
 
 
 def attention_decode(
@@ -94,20 +111,29 @@ def attention_decode(
     coef: DecodeCoefficients,
     window: Column = np.inf,
     kv_width: Column | None = None,
+    warm: bool = False,
 ) -> OpTime:
     """Time of attention of one new token for each of `batch` sequences over a cache of `context` tokens (the new one included).
 
     `kv_width` is the number of cached elements for each token and KV head: qk_dim + v_dim unless given. MLA absorbed: kv_heads = 1,
-    qk_dim = kv_rank + rope, v_dim = kv_rank, kv_width = kv_rank + rope (values are part of the keys).
+    qk_dim = kv_rank + rope, v_dim = kv_rank, kv_width = kv_rank + rope (values are part of the keys). `warm` prices a benchmark that repeats
+    one call on the same buffers, so that a small cache comes out of L2; a model's layers never find theirs there.
     """
     dims = qk_dim + v_dim
     width = dims if kv_width is None else kv_width
-    keys = np.minimum(context, window)
+    # A window that starts inside a page or tile reads the whole of it.
+    keys = np.minimum(context, window + WINDOW_EDGE)
     work = batch * heads
-    flops = 2.0 * work * dims * keys
-    moved = batch * kv_heads * keys * width * kv_bytes + 2.0 * work * dims
-    compute = flops / (peak * coef.eta_compute)
+    groups = batch * kv_heads
+    moved = groups * keys * width * kv_bytes + 2.0 * work * dims
+    if warm:
+        bandwidth = bandwidth * (1.0 + (coef.warm_speed - 1.0) / (1.0 + (moved / coef.warm_bytes) ** 4))
+    padded = (work + groups * coef.query_padding) * (keys + coef.key_padding)
+    compute = 2.0 * dims * padded / (peak * coef.eta_compute)
     memory = moved / (bandwidth * coef.eta_memory)
-    blocks = batch * (coef.kv_head_block * kv_heads + coef.head_block * heads) / sms
-    latency = coef.launch + blocks + coef.length_step * np.log2(1.0 + keys * (1.0 / 128.0))
+    size = dims * (1.0 / 256.0)
+    blocks = (coef.kv_head_block * (np.ceil(groups / sms) - 1.0) + coef.head_block * work / sms) * size
+    steps = coef.length_step * np.log2(1.0 + keys * (1.0 / 128.0)) + coef.key_step * keys + coef.dim_step * size
+    latency = coef.launch + blocks + steps
+    flops = 2.0 * work * dims * np.minimum(context, window)
     return OpTime(overlapped(compute, memory, coef.overlap) + latency, flops, moved, compute, memory, latency)

@@ -9,32 +9,31 @@ from numpy.typing import NDArray
 from roofline import codes, hardware
 from roofline.columns import Batch, Gpu, Layout, Levers, Model, Serving, Training
 from roofline.fields import OPTIMIZATIONS
-from roofline.layouts import Candidate
 from roofline.question import Question
 from roofline.scenario import Scenario
 from roofline.units import GIGA
 from roofline.versions import release_year
 
 
-def batch_of(questions: Sequence[Question], owners: NDArray[np.intp], candidates: Sequence[Candidate]) -> Batch:
-    """The batch of `candidates`, of shape (len(candidates),); candidate i answers question owners[i].
+def batch_of(questions: Sequence[Question], owners: NDArray[np.intp], table: NDArray[np.float64]) -> Batch:
+    """The batch of the candidates in `table` (rows as `Options.table`), of shape (rows,); row i answers question
+    owners[i].
 
-    All of one workload.
+    All questions are of one workload.
     """
     training = questions[0].scenario.workload == "training"
-    levers = Levers.stack([_levers(question.scenario) for question in questions]).take(owners)
+    *layout, micro_batch, global_batch, recompute = table.T
     setup = None
     if training:
         setup = Training.stack([_training(question) for question in questions]).take(owners)
-        setup.micro_batch, setup.global_batch, setup.recompute = _training_choices(candidates)
-    serving = None if training else Serving.stack([_serving(question) for question in questions]).take(owners)
+        setup.micro_batch, setup.global_batch, setup.recompute = micro_batch, global_batch, recompute.astype(np.intp)
     return Batch(
         model=_models(questions, owners),
         gpu=_gpus(questions, owners),
-        layout=_layout(questions, owners, candidates),
-        levers=levers,
+        layout=Layout(*layout, **_machines(questions, owners)),
+        levers=Levers.stack([_levers(question.scenario) for question in questions]).take(owners),
         training=setup,
-        serving=serving,
+        serving=None if training else Serving.stack([_serving(question) for question in questions]).take(owners),
     )
 
 
@@ -57,22 +56,10 @@ def _gpus(questions: Sequence[Question], owners: NDArray[np.intp]) -> Gpu:
     return hardware.gpu_columns(distinct).take(rows[owners])
 
 
-def _layout(questions: Sequence[Question], owners: NDArray[np.intp], candidates: Sequence[Candidate]) -> Layout:
-    table = np.array([[*candidate[:11]] for candidate in candidates], dtype=float).T
+def _machines(questions: Sequence[Question], owners: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
     nodes = np.array([question.node.gpus_per_node for question in questions], dtype=float)
-    network = (
-        np.array([question.scenario.get("internode_gbps_per_gpu") for question in questions], dtype=float) * GIGA / 8
-    )
-    return Layout(*table, gpus_per_node=nodes[owners], internode_bandwidth=network[owners])
-
-
-def _training_choices(
-    candidates: Sequence[Candidate],
-) -> tuple[NDArray[np.floating], NDArray[np.floating], NDArray[np.intp]]:
-    micro = np.array([candidate.micro_batch for candidate in candidates], dtype=float)
-    batch = np.array([candidate.global_batch for candidate in candidates], dtype=float)
-    recompute = np.array([codes.RECOMPUTES.index(candidate.recompute) for candidate in candidates])
-    return micro, batch, recompute
+    network = np.array([question.scenario.get("internode_gbps_per_gpu") for question in questions], dtype=float)
+    return {"gpus_per_node": nodes[owners], "internode_bandwidth": network[owners] * GIGA / 8}
 
 
 def _levers(scenario: Scenario) -> Levers:

@@ -1,10 +1,10 @@
 """Memory, speed and cost of a batch: the engine on arrays, one call for one scenario or a million."""
 
 from dataclasses import dataclass, fields, is_dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from roofline import memory, serving, training
 from roofline.columns import Batch, Column
@@ -102,18 +102,25 @@ def _slower(speed: Record, factor: Column) -> Record:
     return speed
 
 
-def rows(record: Record, index: NDArray[np.intp] | int) -> Record:
-    """The rows of a record of arrays at `index`; what has no rows is shared."""
-    return _map(record, lambda column: column[index] if np.ndim(column) else column)
+def rows(record: Record, index: int) -> Record:
+    """Row `index` of a record of arrays (dataclasses, named tuples, mappings and arrays, nested); what has no rows
+    is shared."""
+    return _row(record, index)
 
 
-def _map(record: Any, function: Any) -> Any:
-    if is_dataclass(record) and not isinstance(record, type):
-        return type(record)(**{f.name: _map(getattr(record, f.name), function) for f in fields(record)})
+@lru_cache(maxsize=64)
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind))
+
+
+def _row(record: Any, index: int) -> Any:
+    if getattr(record, "ndim", None) is not None:
+        return record[index] if record.ndim else record
+    if is_dataclass(record):
+        kind = type(record)
+        return kind(*[_row(getattr(record, name), index) for name in _names(kind)])
     if isinstance(record, tuple) and hasattr(record, "_fields"):
-        return type(record)(*(_map(value, function) for value in record))
+        return type(record)(*[_row(value, index) for value in record])
     if isinstance(record, dict):
-        return {key: _map(value, function) for key, value in record.items()}
-    if record is None or isinstance(record, str):
-        return record
-    return function(record)
+        return {key: _row(value, index) for key, value in record.items()}
+    return record

@@ -21,6 +21,8 @@ class GemmCoefficients(NamedTuple):
     k_step: Column  # s for each unit of k: the serial loop over k that no parallelism hides
     quant_passes: Column  # passes over the activations (read 16 bit, write 8 or 4) that quantise them; 0: none
     activation_share: Column  # share of activation traffic that the L2 cache does not catch
+    warm_bytes: Column = 1.0  # repeated calls find weights of up to about this size in the L2 cache …
+    warm_speed: Column = 1.0  # … and read them this many times faster than from memory
 
 
 def gemm(
@@ -35,12 +37,14 @@ def gemm(
     sms: Column,
     coef: GemmCoefficients,
     out_bytes: Column = 2.0,
+    warm: bool = False,
 ) -> OpTime:
     """Time of (m, k) x (k, n): m tokens through a weight of k inputs and n outputs.
 
     `weight_bytes`, `act_bytes`, `out_bytes` are bytes per element as stored; `peak` is the dense FLOP/s of the compute type (for weight-only
     int4 that of the activations), `bandwidth` bytes/s, `sms` the number of SMs. Rows are padded to tiles and tiles to waves; coefficients
-    with `quant_passes` add the kernel that quantises the activations. Never under the roof, as the shares do not exceed 1.
+    with `quant_passes` add the kernel that quantises the activations. Never under the roof, as the shares do not exceed 1. `warm` prices a benchmark that repeats one call on
+    the same buffers, so that small weights come out of L2; a model's layers never find theirs there.
     """
     weights = k * n
     rows = np.ceil(m * (1.0 / TILE_M))
@@ -51,6 +55,8 @@ def gemm(
     inputs = m * k
     moved = weights * weight_bytes + (inputs * act_bytes + m * n * out_bytes) * coef.activation_share
     stream = bandwidth * coef.eta_memory
+    if warm:
+        stream = stream * (1.0 + (coef.warm_speed - 1.0) / (1.0 + (moved / coef.warm_bytes) ** 4))
     memory = moved / stream
     latency = coef.launch + coef.k_step * k + coef.quant_passes * (2.0 + act_bytes) * inputs / stream
     return OpTime(

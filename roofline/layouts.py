@@ -1,26 +1,35 @@
-"""Parallel layouts: the ways to spread a model that engines accept, from which the planner chooses what a scenario
-leaves open.
+"""Parallel layouts: the ways to spread a model that engines accept, from which the planner chooses what is left open.
 
-A candidate is a tuple in the order of `Candidate`. Layouts are enumerated in plain Python (tens for a scenario);
-their memory and speed are then computed in one vectorised call for all candidates of all scenarios.
+Layouts are enumerated in plain Python, tens to hundreds for a scenario, and kept: scenarios that differ in other
+things share them. Their memory and speed are then computed in one vectorised call for all candidates of all
+scenarios.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from roofline import codes
 from roofline.columns import Model
-from roofline.rules import tp_divides
+from roofline.rules import heads_divide, tp_divides
 from roofline.scenario import Scenario
 
 LARGEST_CHOSEN_COUNT = 1024
-COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, LARGEST_CHOSEN_COUNT)
-MICRO_BATCHES = (1, 2, 4, 8, 16)
+MICRO_BATCHES = (1, 2, 4, 8)
+MOST_MICRO_BATCH_TOKENS = 65_536
 # Sequences of one optimizer step where nothing is said: pretraining, and everything else.
-USUAL_BATCH = {"pretrain": 1024}
-SMALL_BATCH = 64
+PRETRAINING_BATCH, OTHER_BATCH = 1024, 64
 LONG_SEQUENCE = 16_384  # from here context parallelism is worth trying
+LONGEST_PIPELINE = 32
 SHARDING_FRAMEWORKS = ("fsdp", "llm_foundry", "torchtitan", "maxtext")
+EXPERT_SIZES = (1, 8, 16, 32, 64)
+# Bytes of a parameter that no layout can spread thinner: 16-bit weights, gradients and optimizer; 4-bit weights.
+TRAINED_BYTES, STORED_BYTES = 12.0, 0.45
+TRIED_COUNTS = 5  # sizes tried from the smallest conceivable on, where the number of GPUs is open
 
 
 class Candidate(NamedTuple):
@@ -50,188 +59,228 @@ class Node:
     domain: int
 
 
-def candidates(scenario: Scenario, model: Model, node: Node) -> list[Candidate]:
-    """Every layout worth computing, consistent with what is given. Empty if what is given admits none."""
-    spread = _training if scenario.workload == "training" else _serving
-    return list(dict.fromkeys(c for count in _counts(scenario, model) for c in spread(scenario, model, node, count)))
+@dataclass(frozen=True)
+class Options:
+    """The candidates of a scenario, also as a table: a row each, columns in the order of `Candidate`, recompute as
+    its code."""
+
+    candidates: tuple[Candidate, ...]
+
+    @cached_property
+    def table(self) -> NDArray[np.float64]:
+        """Shape (candidates, fields of a candidate)."""
+        rows = [[*candidate[:-1], codes.RECOMPUTES.index(candidate.recompute)] for candidate in self.candidates]
+        return np.array(rows, dtype=float).reshape(-1, len(Candidate._fields))
 
 
-def _counts(scenario: Scenario, model: Model) -> Iterable[int]:
-    given = scenario.get("gpu_count")
-    if given:
-        return (given,)
-    sizes = {name: scenario.get(f"parallelism.{name}") for name in ("tp", "pp", "cp", "dp")}
+class Asked(NamedTuple):
+    """All that layouts depend on: what is given (None: open), and the model and machine."""
+
+    workload: str
+    gpu_count: int | None
+    tp: int | None
+    pp: int | None
+    cp: int | None
+    ep: int | None
+    dp: int | None
+    expert_tp: int | None
+    zero_stage: int | None
+    virtual_pipeline: int | None
+    sequence_parallel: bool | None
+    attention_dp: bool | None
+    framework: str | None
+    method: str | None
+    seq_len: int | None
+    global_batch: int | None
+    micro_batch: int | None
+    recompute: str | None
+    prefill_gpus: int | None
+    decode_gpus: int | None
+    decode_tp: int | None
+    heads: int
+    kv_heads: int
+    layers: int
+    experts: int
+    is_mla: bool
+    fewest: int  # GPUs under which nothing can fit
+    gpus_per_node: int
+    domain: int
+
+
+PATHS = (
+    "workload",
+    "gpu_count",
+    *(f"parallelism.{name}" for name in Asked._fields[2:12]),
+    *(f"training.{name}" for name in Asked._fields[12:18]),
+    "inference.disaggregated.prefill.gpus",
+    "inference.disaggregated.decode.gpus",
+    "inference.disaggregated.decode.tp",
+)
+
+
+def options(scenario: Scenario, model: Model, node: Node, memory_bytes: float) -> Options:
+    """Every layout worth computing, consistent with what is given; none if what is given admits none."""
+    heads, kv_heads = heads_divide(model)
+    size = TRAINED_BYTES if scenario.get("training.method") in ("pretrain", "full_finetune") else STORED_BYTES
+    fewest = max(1, int(float(model.total_params) * size / memory_bytes))
+    values = scenario.values
+    asked = Asked(
+        *(values.get(path) for path in PATHS),
+        heads=heads,
+        kv_heads=kv_heads,
+        layers=int(model.layers),
+        experts=int(model.experts),
+        is_mla=bool(model.is_mla),
+        fewest=1 if scenario.get("gpu_count") else fewest,
+        gpus_per_node=node.gpus_per_node,
+        domain=node.domain,
+    )
+    return _options(asked)
+
+
+@lru_cache(maxsize=4096)
+def _options(asked: Asked) -> Options:
+    spread = _training if asked.workload == "training" else _serving
+    return Options(tuple(dict.fromkeys(c for count in _counts(asked) for c in spread(asked, count))))
+
+
+def _counts(asked: Asked) -> list[int]:
+    """Numbers of GPUs to try."""
+    if asked.gpu_count:
+        return [asked.gpu_count]
+    sizes = (asked.tp, asked.pp, asked.cp, asked.dp)
     product = 1
-    for size in sizes.values():
+    for size in sizes:
         product *= size or 1
-    if None not in sizes.values():
-        return (product,)
-    batch = scenario.get("training.global_batch", LARGEST_CHOSEN_COUNT)
-    largest = min(LARGEST_CHOSEN_COUNT, batch * max(int(model.heads), 8))
-    return [product * count for count in COUNTS if product * count <= max(largest, product)]
+    if None not in sizes:
+        return [product]
+    counts = [product * factor for factor in _powers(LARGEST_CHOSEN_COUNT) if product * factor >= asked.fewest]
+    return counts[:TRIED_COUNTS]
 
 
-def _powers(limit: int) -> Iterator[int]:
-    size = 1
-    while size <= limit:
-        yield size
-        size *= 2
+def _powers(limit: int) -> list[int]:
+    return [2**power for power in range(max(limit, 1).bit_length())]
 
 
-def _tensor_sizes(scenario: Scenario, model: Model, node: Node, count: int) -> list[int]:
-    given = scenario.get("parallelism.tp")
-    if given:
-        return [given]
-    limit = min(count, max(node.gpus_per_node, min(node.domain, 16)))
-    if scenario.get("parallelism.dp") is None:
-        sizes: set[int] = {
-            *_powers(limit),
-            *(count // p for p in _powers(count) if count % p == 0 and count // p <= limit),
-        }
-    else:
-        sizes = {size for size in range(1, limit + 1) if count % size == 0}
-    return [size for size in sorted(sizes) if count % size == 0 and tp_divides(size, model)]
+def _divisors(number: int, limit: int) -> list[int]:
+    return [size for size in range(1, min(number, limit) + 1) if number % size == 0]
 
 
-def _pipeline_sizes(scenario: Scenario, model: Model, rest: int, limit: int) -> list[int]:
-    given = scenario.get("parallelism.pp")
-    layers = int(model.layers)
-    if given:
-        return [given] if rest % given == 0 else []
-    dp, cp = scenario.get("parallelism.dp"), scenario.get("parallelism.cp")
-    if dp and cp:
-        wanted = rest // (dp * cp)
-        return [wanted] if rest == wanted * dp * cp and wanted <= layers else []
-    return [size for size in _powers(min(limit, layers, rest)) if rest % size == 0]
+def _tensor_sizes(asked: Asked, count: int) -> list[int]:
+    if asked.tp:
+        return [asked.tp] if count % asked.tp == 0 else []
+    limit = min(count, max(asked.gpus_per_node, min(asked.domain, 16)))
+    return [size for size in _divisors(count, limit) if tp_divides(size, asked.heads, asked.kv_heads)]
 
 
-def _serving(scenario: Scenario, model: Model, node: Node, count: int) -> Iterator[Candidate]:
-    if scenario.get("inference.disaggregated.decode.gpus"):
-        yield _disaggregated(scenario, count)
+def _pipeline_sizes(asked: Asked, rest: int, limit: int) -> list[int]:
+    """Stages, where `rest` GPUs are left for stages and replicas."""
+    if asked.pp:
+        return [asked.pp] if rest % asked.pp == 0 else []
+    if asked.dp:
+        stages, odd = divmod(rest, asked.dp)
+        return [stages] if not odd and stages <= asked.layers else []
+    return [size for size in _powers(min(limit, asked.layers, rest)) if rest % size == 0]
+
+
+def _serving(asked: Asked, count: int) -> Iterator[Candidate]:
+    if asked.prefill_gpus and asked.decode_gpus:
+        yield _disaggregated(asked, count)
         return
-    cp = scenario.get("parallelism.cp", 1)
-    for tp in _tensor_sizes(scenario, model, node, count):
+    cp = asked.cp or 1
+    for tp in _tensor_sizes(asked, count):
         if count % (tp * cp):
             continue
-        rest = count // tp
-        for pp in _pipeline_sizes(scenario, model, rest, max(1, count // node.gpus_per_node)):
-            dp = rest // (pp * cp)
-            if dp * pp * cp != rest or dp != scenario.get("parallelism.dp", dp):
-                continue
-            for attention_dp, ep in _expert_sizes(scenario, model, tp * cp, dp):
-                expert_tp = scenario.get("parallelism.expert_tp") or (
-                    tp if ep == 1 else max(1, tp * (dp if attention_dp else 1) // ep)
-                )
-                yield Candidate(count, tp, pp, cp, ep, dp, expert_tp, 0, 1, False, attention_dp)
+        rest = count // (tp * cp)
+        for pp in _pipeline_sizes(asked, rest, max(1, count // asked.gpus_per_node)):
+            dp = rest // pp
+            if dp == (asked.dp or dp):
+                yield from _served(asked, Candidate(count, tp, pp, cp, 1, dp, tp, 0, 1, False, False))
 
 
-def _disaggregated(scenario: Scenario, count: int) -> Candidate:
+def _disaggregated(asked: Asked, count: int) -> Candidate:
     """The decode pool's layout stands for the whole; the pools' own sizes are in the scenario."""
-    tp = scenario.get("inference.disaggregated.decode.tp")
-    decoders = scenario.get("inference.disaggregated.decode.gpus") // tp
-    return Candidate(count, tp, 1, 1, 1, decoders, tp, 0, 1, False, bool(scenario.get("parallelism.attention_dp")))
+    tp = asked.decode_tp or 1
+    return Candidate(count, tp, 1, 1, 1, (asked.decode_gpus or tp) // tp, tp, 0, 1, False, bool(asked.attention_dp))
 
 
-def _expert_sizes(scenario: Scenario, model: Model, rank: int, dp: int) -> Iterator[tuple[bool, int]]:
+def _served(asked: Asked, base: Candidate) -> Iterator[Candidate]:
+    for attention_dp, ep in _expert_sizes(asked, base):
+        sharers = base.tp * base.cp * (base.dp if attention_dp else 1)
+        own = asked.expert_tp or max(1, sharers // ep)
+        yield base._replace(ep=ep, expert_tp=own, attention_dp=attention_dp)
+
+
+def _expert_sizes(asked: Asked, base: Candidate) -> Iterator[tuple[bool, int]]:
     """Pairs of attention_dp and ep. Replicas have experts of their own unless attention is data parallel."""
-    given_ep, given_dp = scenario.get("parallelism.ep"), scenario.get("parallelism.attention_dp")
-    experts = int(model.experts)
-    for attention_dp in (False, True) if given_dp is None else (given_dp,):
-        if attention_dp and given_dp is None and (not experts or dp == 1 or not int(model.mla_layers)):
+    for attention_dp in (False, True) if asked.attention_dp is None else (asked.attention_dp,):
+        if attention_dp and asked.attention_dp is None and not (asked.experts and asked.is_mla and base.dp > 1):
             continue
-        sharers = rank * dp if attention_dp else rank
-        sizes = (
-            [given_ep] if given_ep else [1, sharers] if experts and not attention_dp else [sharers if experts else 1]
-        )
-        for ep in dict.fromkeys(sizes):
-            if given_ep or not experts or experts % ep == 0:
-                yield attention_dp, ep
+        sharers = base.tp * base.cp * (base.dp if attention_dp else 1)
+        if asked.ep:
+            yield attention_dp, asked.ep
+        elif not asked.experts:
+            yield attention_dp, 1
+        else:
+            sizes = (sharers,) if attention_dp else dict.fromkeys((1, sharers))
+            yield from ((attention_dp, size) for size in sizes if asked.experts % size == 0)
 
 
-def _training(scenario: Scenario, model: Model, node: Node, count: int) -> Iterator[Candidate]:
-    framework = scenario.get("training.framework")
-    sharding = framework in SHARDING_FRAMEWORKS
-    plain = sharding and "parallelism.tp" not in scenario.values
-    for tp in [1] if plain else _tensor_sizes(scenario, model, node, count):
-        for cp in _context_sizes(scenario, count // tp):
-            for pp in (
-                [1]
-                if plain and "parallelism.pp" not in scenario.values
-                else _pipeline_sizes(scenario, model, count // (tp * cp), 64)
-            ):
+def _training(asked: Asked, count: int) -> Iterator[Candidate]:
+    sharding = asked.framework in SHARDING_FRAMEWORKS
+    for tp in [1] if sharding and not asked.tp else _tensor_sizes(asked, count):
+        for cp in _context_sizes(asked, count // tp):
+            limit = 1 if sharding else LONGEST_PIPELINE
+            for pp in _pipeline_sizes(asked, count // (tp * cp), limit):
                 dp = count // (tp * cp * pp)
-                if dp * tp * cp * pp == count and dp == scenario.get("parallelism.dp", dp):
-                    yield from _steps(
-                        scenario, model, Candidate(count, tp, pp, cp, 1, dp, 1, 0, 1, tp > 1, False), sharding=sharding
-                    )
+                if dp * tp * cp * pp == count and dp == (asked.dp or dp):
+                    yield from _steps(asked, Candidate(count, tp, pp, cp, 1, dp, 1, 0, 1, tp > 1, False))
 
 
-def _context_sizes(scenario: Scenario, rest: int) -> list[int]:
-    given = scenario.get("parallelism.cp")
-    if given:
-        return [given] if rest % given == 0 else []
-    long = scenario.get("training.seq_len") >= LONG_SEQUENCE
-    return [size for size in _powers(min(rest, 16 if long else 1)) if rest % size == 0]
+def _context_sizes(asked: Asked, rest: int) -> list[int]:
+    if asked.cp:
+        return [asked.cp] if rest % asked.cp == 0 else []
+    longest = 16 if (asked.seq_len or 0) >= LONG_SEQUENCE else 1
+    return [size for size in _powers(min(rest, longest)) if rest % size == 0]
 
 
-def _steps(scenario: Scenario, model: Model, base: Candidate, *, sharding: bool) -> Iterator[Candidate]:
+def _steps(asked: Asked, base: Candidate) -> Iterator[Candidate]:
     """The training choices of one layout: experts, sharding, micro-batch and recompute."""
-    recomputes = (
-        [scenario.get("training.recompute")] if scenario.get("training.recompute") else ["none", "selective", "full"]
-    )
-    for ep in _training_experts(scenario, model, base):
-        for stage in _zero_stages(scenario, base, sharding=sharding):
-            for micro in _micro_batches(scenario, base.dp):
-                batch = scenario.get("training.global_batch") or _usual_batch(scenario, base.dp * micro)
-                for recompute in recomputes:
-                    yield base._replace(
-                        ep=ep,
-                        expert_tp=scenario.get("parallelism.expert_tp") or (1 if ep > 1 else base.tp),
-                        zero_stage=stage,
-                        virtual_pipeline=scenario.get("parallelism.virtual_pipeline", 1),
-                        sequence_parallel=scenario.get("parallelism.sequence_parallel", base.tp > 1),
-                        micro_batch=micro,
-                        global_batch=batch,
-                        recompute=recompute,
-                    )
+    split = base.tp > 1 if asked.sequence_parallel is None else asked.sequence_parallel
+    for ep in _training_experts(asked, base):
+        own = asked.expert_tp or (1 if ep > 1 else base.tp)
+        for stage in _zero_stages(asked, base):
+            for micro in _micro_batches(asked, base.dp):
+                batch = asked.global_batch or _usual_batch(asked, base.dp * micro)
+                for recompute in [asked.recompute] if asked.recompute else codes.RECOMPUTES:
+                    chunks = asked.virtual_pipeline or 1
+                    yield Candidate(*base[:4], ep, base.dp, own, stage, chunks, split, False, micro, batch, recompute)
 
 
-def _training_experts(scenario: Scenario, model: Model, base: Candidate) -> list[int]:
-    given, experts = scenario.get("parallelism.ep"), int(model.experts)
-    if given or not experts:
-        return [given or 1]
+def _training_experts(asked: Asked, base: Candidate) -> list[int]:
+    if asked.ep or not asked.experts:
+        return [asked.ep or 1]
     sharers = base.tp * base.cp * base.dp
-    return [
-        size
-        for size in _powers(min(experts, sharers, 64))
-        if sharers % size == 0 and experts % size == 0 and size in (1, 8, 16, 32, 64)
-    ] or [1]
+    return [size for size in EXPERT_SIZES if sharers % size == 0 and asked.experts % size == 0]
 
 
-def _zero_stages(scenario: Scenario, base: Candidate, *, sharding: bool) -> list[int]:
-    given = scenario.get("parallelism.zero_stage")
-    if given is not None:
-        return [given]
+def _zero_stages(asked: Asked, base: Candidate) -> list[int]:
+    if asked.zero_stage is not None:
+        return [asked.zero_stage]
     if base.dp == 1:
         return [0]
-    if sharding:
+    if asked.framework in SHARDING_FRAMEWORKS:
         return [3]
-    return (
-        [1, 3]
-        if scenario.get("training.framework") == "deepspeed" or scenario.get("training.method") != "pretrain"
-        else [1]
-    )
+    return [1, 3] if asked.framework == "deepspeed" or asked.method != "pretrain" else [1]
 
 
-def _micro_batches(scenario: Scenario, dp: int) -> list[int]:
-    given, batch = scenario.get("training.micro_batch"), scenario.get("training.global_batch")
-    if given:
-        return [given] if not batch or batch % (given * dp) == 0 else []
-    sizes = [size for size in MICRO_BATCHES if not batch or batch % (size * dp) == 0]
-    tokens = scenario.get("training.seq_len")
-    return [size for size in sizes if size == 1 or size * tokens <= 65_536]
+def _micro_batches(asked: Asked, dp: int) -> list[int]:
+    batch, length = asked.global_batch, asked.seq_len or 1
+    sizes = (asked.micro_batch,) if asked.micro_batch else MICRO_BATCHES
+    fitting = [size for size in sizes if not batch or batch % (size * dp) == 0]
+    return [size for size in fitting if size in (1, asked.micro_batch) or size * length <= MOST_MICRO_BATCH_TOKENS]
 
 
-def _usual_batch(scenario: Scenario, rank_batch: int) -> int:
-    usual = USUAL_BATCH.get(scenario.get("training.method"), SMALL_BATCH)
+def _usual_batch(asked: Asked, rank_batch: int) -> int:
+    usual = PRETRAINING_BATCH if asked.method == "pretrain" else OTHER_BATCH
     return rank_batch * max(1, -(-usual // rank_batch))

@@ -1,8 +1,9 @@
-"""Questions in, predictions out: layouts that are left open are enumerated, evaluated together, and the best that
-fits is answered."""
+"""Questions in, predictions out: open layouts are enumerated, evaluated together, and the best that fits is
+answered."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,123 +15,176 @@ from roofline.calibration import Calibration
 from roofline.columns import Batch
 from roofline.errors import ScenarioError
 from roofline.evaluate import Business, Evaluation, evaluate, rows
-from roofline.layouts import Candidate, candidates
+from roofline.hardware import Gpu
+from roofline.layouts import Candidate, Options, options
 from roofline.question import Question
+from roofline.remedies import remedies
 
 Json = dict[str, Any]
+Floats = NDArray[np.float64]
+MOST_CANDIDATES = 50_000  # evaluated at once: bounds the memory of long lists
 
 
 @dataclass
 class Choice:
-    """The chosen layout of a question with what was computed for it, shape ()."""
+    """The chosen layout of a question and where it stands in what was computed together."""
 
     candidate: Candidate
-    batch: Batch
-    result: Evaluation
-    gpus: tuple[Any, ...]
+    place: int
+    together: tuple[Batch, Evaluation]
+    gpus: tuple[Gpu, ...]
     productive: float  # utilization times goodput
+
+    @cached_property
+    def batch(self) -> Batch:
+        """The batch of this choice alone, shape ()."""
+        return rows(self.together[0], self.place)
+
+    @cached_property
+    def result(self) -> Evaluation:
+        """What was computed for this choice, shape ()."""
+        return rows(self.together[1], self.place)
+
+    @cached_property
+    def fits(self) -> bool:
+        """Whether it fits into memory."""
+        return bool(self._held("fits"))
+
+    @cached_property
+    def total_bytes(self) -> float:
+        """Memory of the fullest GPU."""
+        return float(self._held("total_bytes"))
+
+    def _held(self, name: str) -> Any:
+        column = getattr(self.together[1].memory, name)
+        return column[self.place] if np.ndim(column) else column
+
+
+Chosen = Choice | ScenarioError
 
 
 def predict(
     questions: Sequence[Question], *, calibration: Calibration | None = None, detail: bool = True
-) -> list[Json]:
-    """Predictions in the order of `questions`; an error object where no layout is consistent with what is given.
+) -> list[Json | ScenarioError]:
+    """Predictions in the order of `questions`; a ScenarioError where no layout is consistent with what is given.
 
     `detail` adds the operators and what would fit; a sweep does without.
     """
-    answers: list[Json] = [{} for _ in questions]
+    answers: list[Json | ScenarioError] = [{} for _ in questions]
     for workload in ("training", "inference"):
         places = [place for place, question in enumerate(questions) if question.scenario.workload == workload]
-        chosen = choose([questions[place] for place in places], calibration)
-        for place, choice in zip(places, chosen, strict=True):
-            answers[place] = _answer(questions[place], choice, calibration, detail=detail)
+        asked = [questions[place] for place in places]
+        chosen = choose(asked, calibration)
+        repairs = _repairs(asked, chosen, calibration) if detail else {}
+        for number, (place, choice) in enumerate(zip(places, chosen, strict=True)):
+            answers[place] = _answer(questions[place], choice, repairs.get(number, []), detail=detail)
     return answers
 
 
-def _answer(
-    question: Question, choice: Choice | ScenarioError, calibration: Calibration | None, *, detail: bool
-) -> Json:
+def _answer(question: Question, choice: Chosen, repairs: list[Json], *, detail: bool) -> Json | ScenarioError:
     if isinstance(choice, ScenarioError):
-        return error_json(choice)
-    if bool(choice.result.fits):
+        return choice
+    if choice.fits:
         return answer(question, choice, detail=detail)
-    return refusal_to_fit(question, choice, calibration, detail=detail)
+    return refusal_to_fit(question, choice, repairs)
 
 
-def error_json(error: ScenarioError) -> Json:
-    """The error object of every face."""
-    path, sentences = next(iter(error.fields.items()), ("", ["Invalid scenario."]))
-    message = f"{path}: {sentences[0]}" if path else sentences[0]
-    return {"error": {"code": error.code, "message": message, "fields": error.fields}}
+def _repairs(
+    questions: Sequence[Question], chosen: Sequence[Chosen], calibration: Calibration | None
+) -> dict[int, list[Json]]:
+    """What would fit, for each question that does not; all tries are evaluated together."""
+    misfits = [place for place, choice in enumerate(chosen) if isinstance(choice, Choice) and not choice.fits]
+    found = remedies([questions[place] for place in misfits], lambda tries: choose(tries, calibration))
+    return dict(zip(misfits, found, strict=True))
 
 
-def choose(questions: Sequence[Question], calibration: Calibration | None = None) -> list[Choice | ScenarioError]:
-    """The best layout of each question (all of one workload): the fewest GPUs that fit where their number is open,
-    then the fastest."""
-    options: list[Candidate] = []
-    owners: list[int] = []
-    starts = [0]
-    for place, question in enumerate(questions):
-        found = candidates(question.scenario, question.model, question.node)
-        options += found
-        owners += [place] * len(found)
-        starts.append(len(options))
-    if not options:
+def choose(questions: Sequence[Question], calibration: Calibration | None = None) -> list[Chosen]:
+    """The best layout of each question, all of one workload.
+
+    The fewest GPUs that fit where their number is open, then the fastest.
+    """
+    found = [options(q.scenario, q.model, q.node, q.gpu.memory_bytes) for q in questions]
+    chosen: list[Chosen] = []
+    for span in _spans([len(one.candidates) for one in found]):
+        chosen += _choose(questions[span], found[span], calibration)
+    return chosen
+
+
+def _spans(sizes: Sequence[int]) -> list[slice]:
+    """Cuts a list of questions so that no part has many more than MOST_CANDIDATES candidates."""
+    spans, start, held = [], 0, 0
+    for place, size in enumerate(sizes):
+        held += size
+        if held > MOST_CANDIDATES:
+            spans.append(slice(start, place + 1))
+            start, held = place + 1, 0
+    return [*spans, slice(start, len(sizes))]
+
+
+def _choose(questions: Sequence[Question], found: Sequence[Options], calibration: Calibration | None) -> list[Chosen]:
+    sizes = [len(one.candidates) for one in found]
+    if not sum(sizes):
         return [_no_layout(question) for question in questions]
-    index = np.array(owners, dtype=np.intp)
+    owners = np.repeat(np.arange(len(questions)), sizes)
     gpus = distinct_gpus(questions)
-    batch = batch_of(questions, index, options)
-    result = evaluate(batch, gpus, _business(questions, index), slowdown=_slowdown(questions, calibration)[index])
-    choices: list[Choice | ScenarioError] = []
-    for place, question in enumerate(questions):
-        span = slice(starts[place], starts[place + 1])
-        if span.start == span.stop:
-            choices.append(_no_layout(question))
+    batch = batch_of(questions, owners, np.concatenate([one.table for one in found]))
+    slowdown = _slowdown(questions, calibration)[owners] if calibration else 1.0
+    result = evaluate(batch, gpus, _business(questions, owners), slowdown=slowdown)
+    order = _order(questions, owners, batch, result)
+    ends = np.cumsum(sizes)
+    chosen: list[Chosen] = []
+    for question, one, end, size in zip(questions, found, ends, sizes, strict=True):
+        if not size:
+            chosen.append(_no_layout(question))
             continue
-        best = span.start + _best(question, options[span], rows(result, span))  # type: ignore[arg-type]
+        start = int(end) - size
+        best = int(np.argmin(order[start:end]))
         productive = question.scenario.get("utilization") * question.scenario.get("goodput")
-        choices.append(Choice(options[best], rows(batch, best), rows(result, best), gpus, productive))
-    return choices
+        place = start + best
+        chosen.append(Choice(one.candidates[best], place, (batch, result), gpus, productive))
+    return chosen
 
 
-def _business(questions: Sequence[Question], index: NDArray[np.intp]) -> Business:
+def _business(questions: Sequence[Question], owners: NDArray[np.intp]) -> Business:
     prices = np.array([q.price.usd_per_gpu_hour if q.price else np.nan for q in questions])
     productive = np.array([q.scenario.get("utilization") * q.scenario.get("goodput") for q in questions])
-    return Business(prices[index], productive[index])
+    return Business(prices[owners], productive[owners])
 
 
-def _slowdown(questions: Sequence[Question], calibration: Calibration | None) -> NDArray[np.float64]:
-    if calibration is None:
-        return np.ones(len(questions))
+def _slowdown(questions: Sequence[Question], calibration: Calibration) -> Floats:
     return np.array([calibration.slowdown(question) for question in questions])
 
 
-def _best(question: Question, options: Sequence[Candidate], result: Evaluation) -> int:
-    """Position of the best candidate: fitting before not, fewer GPUs first where the number is open, then speed;
-    else least memory."""
-    fits = np.broadcast_to(result.fits, (len(options),))
-    if not fits.any():
-        return int(np.argmin(np.broadcast_to(result.memory.total_bytes, (len(options),))))
-    sizes = np.array([option.gpus for option in options])
-    speed = _merit(question, result)
-    return int(np.lexsort((-speed, sizes, ~fits))[0])
+def _order(questions: Sequence[Question], owners: NDArray[np.intp], batch: Batch, result: Evaluation) -> NDArray[Any]:
+    """Rank of each candidate over the whole batch, 0 the best.
+
+    Fitting before not; of the fitting ones fewer GPUs first where their number is open, then the faster; else the
+    least memory.
+    """
+    shape = owners.shape
+    fits = np.broadcast_to(result.fits, shape)
+    key = np.where(fits, batch.layout.gpus, np.broadcast_to(result.memory.total_bytes, shape))
+    speed = np.broadcast_to(_merit(questions, owners, result), shape)
+    order = np.lexsort((-speed, key, ~fits))
+    rank = np.empty(shape, dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    return rank
 
 
-def _merit(question: Question, result: Evaluation) -> NDArray[np.float64]:
+def _merit(questions: Sequence[Question], owners: NDArray[np.intp], result: Evaluation) -> Floats:
     """What "fastest" means: tokens/s; for serving with limits, only where they are met."""
-    if question.scenario.workload == "training":
-        return np.asarray(result.speed.tokens_per_s_per_gpu, dtype=float)
     speed = result.speed
+    if questions[0].scenario.workload == "training":
+        return np.asarray(speed.tokens_per_s_per_gpu, dtype=float)
+    rated = np.array([question.scenario.get("inference.request_rate_per_s") is not None for question in questions])
+    limits = {
+        name: np.array([q.scenario.get(f"inference.slo.{name}", np.inf) for q in questions])[owners]
+        for name in ("ttft_s", "tpot_s")
+    }
     # Under a given request rate every layout that keeps up delivers the same tokens: the quicker answer wins.
-    merit = np.asarray(speed.output_tokens_per_s, dtype=float) / np.where(
-        question.scenario.get("inference.request_rate_per_s"), speed.e2e_latency_s, 1.0
-    )
-    ttft, tpot = (
-        question.scenario.get("inference.slo.ttft_s", np.inf),
-        question.scenario.get("inference.slo.tpot_s", np.inf),
-    )
-    meets = (speed.ttft_s <= ttft) & (speed.tpot_s <= tpot)
-    return np.where(meets, merit, merit * 1e-9)
+    merit = speed.output_tokens_per_s / np.where(rated[owners], speed.e2e_latency_s, 1.0)
+    meets = (speed.ttft_s <= limits["ttft_s"]) & (speed.tpot_s <= limits["tpot_s"])
+    return np.asarray(np.where(meets, merit, merit * 1e-9), dtype=float)
 
 
 def _no_layout(question: Question) -> ScenarioError:

@@ -145,7 +145,8 @@ def _complete_pools(question: Question) -> None:
         return
     _default(scenario, "gpu_count", sum(pools.values()))
     for pool, gpus in pools.items():
-        sizes = [tp for tp in range(1, min(gpus, most) + 1) if gpus % tp == 0 and rules.tp_divides(tp, question.model)]
+        heads = rules.heads_divide(question.model)
+        sizes = [tp for tp in range(1, min(gpus, most) + 1) if gpus % tp == 0 and rules.tp_divides(tp, *heads)]
         _default(scenario, f"inference.disaggregated.{pool}.tp", max(sizes, default=1))
 
 

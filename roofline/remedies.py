@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from typing import TYPE_CHECKING, Any
@@ -11,8 +11,7 @@ from roofline.errors import ScenarioError
 from roofline.question import Question, changed
 
 if TYPE_CHECKING:
-    from roofline.calibration import Calibration
-    from roofline.predict import Choice
+    from roofline.predict import Choice, Chosen
 
 Json = dict[str, Any]
 Change = dict[str, Any]  # path -> value
@@ -23,18 +22,18 @@ SMALLER_WEIGHTS = {"fp8": "fp8", "int8": "int8", "nvfp4": "fp4", "int4_g128": ""
 GROWTH = (2, 4, 8, 16, 32)
 
 
-def would_fit(question: Question, calibration: Calibration | None) -> list[Json]:
-    """Up to three changes that fit, each as the nested change of a scenario with its memory and price per hour."""
-    from roofline.predict import choose  # predict imports the answers, which import this module
+def remedies(questions: Sequence[Question], choose: Callable[[list[Question]], list[Chosen]]) -> list[list[Json]]:
+    """Up to three changes that fit for each question, each as the nested change of a scenario with its memory and
+    price.
 
-    tries = list(_tries(question))
-    choices = choose([changed for _, changed in tries], calibration) if tries else []
-    found = [
-        _described(question, change, choice)
-        for (change, _), choice in zip(tries, choices, strict=True)
-        if not isinstance(choice, ScenarioError) and bool(choice.result.fits)
-    ]
-    return _nearest(found)
+    `choose` answers all tries in one call.
+    """
+    tries = [(place, *one) for place, question in enumerate(questions) for one in _tries(question)]
+    found: list[list[Json]] = [[] for _ in questions]
+    for (place, change, _), choice in zip(tries, choose([asked for *_, asked in tries]), strict=True):
+        if not isinstance(choice, ScenarioError) and choice.fits:
+            found[place].append(_described(questions[place], change, choice))
+    return [_nearest(entries) for entries in found]
 
 
 def _tries(question: Question) -> Iterator[tuple[Change, Question]]:
@@ -77,7 +76,7 @@ def _described(question: Question, change: Change, choice: Choice) -> Json:
     if laid.gpus != question.scenario.get("gpu_count"):
         nested["gpu_count"] = laid.gpus
     price = question.price.usd_per_gpu_hour * laid.gpus if question.price else None
-    return {"change": nested, "total_bytes": round(float(choice.result.memory.total_bytes)), "usd_per_hour": price}
+    return {"change": nested, "total_bytes": round(choice.total_bytes), "usd_per_hour": price}
 
 
 def _layout_change(question: Question, choice: Choice) -> Json:

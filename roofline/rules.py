@@ -132,16 +132,12 @@ def _check_lengths(values: Mapping[str, Any], faults: Faults) -> None:
 
 def check_layout(values: Mapping[str, Any], model: Model, faults: Faults) -> None:
     """Contradictions between a given layout and the model: tp against heads, pp against layers, ep against experts."""
+    heads, kv_heads = heads_divide(model)
     for path in ("parallelism.tp", "inference.disaggregated.prefill.tp", "inference.disaggregated.decode.tp"):
         tp = values.get(path)
-        attention_dp = values.get("parallelism.attention_dp")
-        if tp and not attention_dp and not tp_divides(tp, model):
-            _note(
-                faults,
-                path,
-                f"Must divide the attention heads ({_heads(model)}) and divide or be a multiple of the KV heads "
-                f"({int(model.kv_heads)}).",
-            )
+        if tp and not values.get("parallelism.attention_dp") and not tp_divides(tp, heads, kv_heads):
+            allowed = f"the attention heads ({heads}) and divide or be a multiple of the KV heads ({kv_heads})"
+            _note(faults, path, f"Must divide {allowed}.")
     pp, layers = values.get("parallelism.pp"), int(model.layers)
     if pp and pp > layers:
         _note(faults, "parallelism.pp", f"Must be at most the number of layers ({layers}).")
@@ -155,13 +151,13 @@ def check_layout(values: Mapping[str, Any], model: Model, faults: Faults) -> Non
         _note(faults, "inference.max_model_len", f"Is far beyond the model's context ({longest:,} tokens).")
 
 
-def _heads(model: Model) -> int:
-    return int(model.heads or model.mla_heads or model.window_heads)
+def heads_divide(model: Model) -> tuple[int, int]:
+    """Attention heads and KV heads that tensor parallelism divides; 0 where the model has none."""
+    return int(model.heads or model.mla_heads or model.window_heads), int(model.kv_heads or model.window_kv_heads)
 
 
-def tp_divides(tp: int, model: Model) -> bool:
-    """Whether engines can split the model over `tp` ranks: heads divide, KV heads divide or replicate evenly."""
-    heads, kv_heads = _heads(model), int(model.kv_heads or model.window_kv_heads)
+def tp_divides(tp: int, heads: int, kv_heads: int) -> bool:
+    """Whether engines can split attention over `tp` ranks: heads divide, KV heads divide or replicate evenly."""
     if heads and heads % tp:
         return False
     return not kv_heads or kv_heads % tp == 0 or tp % kv_heads == 0
