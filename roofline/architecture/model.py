@@ -145,7 +145,11 @@ class Architecture:
         }
 
     def columns(self) -> Model:
-        """The engine's record of this model, scalars."""
+        """The engine's record of this model, scalars; one object for all callers, not to be changed."""
+        return self._columns
+
+    @cached_property
+    def _columns(self) -> Model:
         from roofline.architecture.to_columns import columns
 
         return columns(self)
