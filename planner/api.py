@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -20,58 +18,61 @@ from jobs.api import JobSerializer
 from jobs.selectors import job_summary
 from planner.audits import claim_audit
 from planner.models import Comparison, Scenario, Sweep
-from planner.selectors import comparisons_visible, predictions_of, scenarios_by_id, scenarios_found, scenarios_visible, sweep_get, sweep_rows, sweeps_visible
+from planner.selectors import (
+    comparisons_visible,
+    predictions_of,
+    scenarios_by_id,
+    scenarios_found,
+    scenarios_visible,
+    sweep_get,
+    sweep_rows,
+    sweeps_visible,
+)
 from planner.serializers import ComparisonSerializer, PointSerializer, ScenarioSerializer, SweepSerializer
 from planner.services import comparison_create, comparison_delete, scenario_create, scenario_delete, scenario_update
 from planner.sweeps import sweep_create
-from predictions.services import error_json
 from roofline.errors import ScenarioError
 
-View = Callable[..., Response]
 MOST_POINTS = 10_000  # of one answer
 
 
-def refusing(view: View) -> View:
-    """Answers 400 with the fault at its field where a scenario is refused."""
-
-    @wraps(view)
-    def guarded(*args: Any, **kwargs: Any) -> Response:
-        try:
-            return view(*args, **kwargs)
-        except ScenarioError as error:
-            return Response(error_json(error), status=status.HTTP_400_BAD_REQUEST)
-
-    return guarded
-
-
-@extend_schema(parameters=[
-    OpenApiParameter("q", str, description="Words of name or notes."), OpenApiParameter("tag", str), OpenApiParameter("workload", str),
-])  # fmt: skip
+@extend_schema(
+    parameters=[
+        OpenApiParameter("q", str, description="Words of name or notes."),
+        OpenApiParameter("tag", str),
+        OpenApiParameter("workload", str),
+    ]
+)
 class ScenarioViewSet(viewsets.ModelViewSet[Scenario]):
     """Saved scenarios."""
 
     serializer_class = ScenarioSerializer
     queryset = Scenario.objects.none()
-    http_method_names = ["get", "post", "put", "patch", "delete", "head", "options"]
+    http_method_names: ClassVar[list[str]] = ["get", "post", "put", "patch", "delete", "head", "options"]
 
     def get_queryset(self) -> QuerySet[Scenario]:
         """What the user may see, after the filters of the address."""
         if self.action != "list":
             return scenarios_visible(self.request.user)
         given = self.request.query_params
-        return scenarios_found(user=self.request.user, words=given.get("q", ""), tag=given.get("tag", ""), workload=given.get("workload", ""))
+        return scenarios_found(
+            user=self.request.user,
+            words=given.get("q", ""),
+            tag=given.get("tag", ""),
+            workload=given.get("workload", ""),
+        )
 
-    @refusing
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Keep a scenario."""
         checked = self._checked(request)
         row = scenario_create(owner=request.user, **checked)
         return Response(self.get_serializer(row).data, status=status.HTTP_201_CREATED)
 
-    @refusing
     def update(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Change one's own."""
-        row = scenario_update(user=request.user, row=self.get_object(), **self._checked(request, partial=bool(kwargs.get("partial"))))
+        row = scenario_update(
+            user=request.user, row=self.get_object(), **self._checked(request, partial=bool(kwargs.get("partial")))
+        )
         return Response(self.get_serializer(scenarios_visible(request.user).get(pk=row.pk)).data)
 
     def perform_destroy(self, instance: Scenario) -> None:
@@ -83,7 +84,9 @@ class ScenarioViewSet(viewsets.ModelViewSet[Scenario]):
         return dict(serializer.validated_data)
 
 
-class ComparisonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.DestroyModelMixin, viewsets.GenericViewSet[Comparison]):
+class ComparisonViewSet(
+    mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.DestroyModelMixin, viewsets.GenericViewSet[Comparison]
+):
     """Saved comparisons; one of them is answered with its predictions."""
 
     serializer_class = ComparisonSerializer
@@ -97,7 +100,9 @@ class ComparisonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins
         """The comparison with a prediction for each scenario."""
         row = self.get_object()
         scenarios = [column.scenario.scenario for column in row.columns.all()]
-        return Response(self.get_serializer(row).data | {"predictions": predictions_of(scenarios, user=request.user, detail=True)})
+        return Response(
+            self.get_serializer(row).data | {"predictions": predictions_of(scenarios, user=request.user, detail=True)}
+        )
 
     def create(self, request: Request) -> Response:
         """Keep a comparison."""
@@ -129,16 +134,23 @@ class SweepsView(APIView):
         return Response(SweepSerializer(sweeps_visible(request.user)[:100], many=True).data)
 
     @extend_schema(
-        request={"application/json": {"type": "object", "description": 'A scenario in which any value may be {"values": […]} or {"from", "to", "factor" | "step"}.'}},
-        responses={202: JobSerializer}, operation_id="sweep_create",
-    )  # fmt: skip
-    @refusing
+        request={
+            "application/json": {
+                "type": "object",
+                "description": 'A scenario; any value may be {"values": […]} or {"from", "to", "factor" | "step"}.',
+            }
+        },
+        responses={202: JobSerializer},
+        operation_id="sweep_create",
+    )
     def post(self, request: Request) -> Response:
         """Start a sweep: 202, the job, and its address in Location."""
         if not isinstance(request.data, dict):
             raise ScenarioError({"": ["A sweep is a JSON object: a scenario with ranges."]})
         space = dict(request.data)
-        made = sweep_create(owner=request.user, space=space, name=space["name"] if isinstance(space.get("name"), str) else "")
+        made = sweep_create(
+            owner=request.user, space=space, name=space["name"] if isinstance(space.get("name"), str) else ""
+        )
         job = made.job
         assert job is not None
         location = request.build_absolute_uri(reverse("api-job", args=[job.pk]))
@@ -149,9 +161,13 @@ class SweepResultsView(APIView):
     """The stored points of a sweep."""
 
     @extend_schema(
-        responses=PointSerializer(many=True), operation_id="sweep_results",
-        parameters=[OpenApiParameter("start", int, description="Number of the first point."), OpenApiParameter("limit", int, description=f"At most {MOST_POINTS:,}.")],
-    )  # fmt: skip
+        responses=PointSerializer(many=True),
+        operation_id="sweep_results",
+        parameters=[
+            OpenApiParameter("start", int, description="Number of the first point."),
+            OpenApiParameter("limit", int, description=f"At most {MOST_POINTS:,}."),
+        ],
+    )
     def get(self, request: Request, pk: UUID) -> Response:
         """Points by their number, from `start`; those not computed yet are missing."""
         try:
@@ -160,10 +176,14 @@ class SweepResultsView(APIView):
             raise Http404 from None
         start = _whole(request.query_params.get("start"), 0)
         limit = min(_whole(request.query_params.get("limit"), MOST_POINTS), MOST_POINTS)
-        return Response({
-            "sweep": str(row.pk), "total": row.total, "status": row.job.status if row.job else None,
-            "results": sweep_rows(row, start=start, stop=start + limit),
-        })  # fmt: skip
+        return Response(
+            {
+                "sweep": str(row.pk),
+                "total": row.total,
+                "status": row.job.status if row.job else None,
+                "results": sweep_rows(row, start=start, stop=start + limit),
+            }
+        )
 
 
 class AuditSerializer(serializers.Serializer[Any]):
@@ -180,13 +200,16 @@ class AuditsView(APIView):
     stateless = True
 
     @extend_schema(request=AuditSerializer, responses={200: {"type": "object"}}, operation_id="audit")
-    @refusing
     def post(self, request: Request) -> Response:
         """What the claimed figures imply, and a verdict."""
         serializer = AuditSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         given = cast(dict[str, Any], serializer.validated_data)
-        return Response(claim_audit(scenario=given["scenario"], claim=given["claim"], before=given.get("before") or {}, user=request.user))
+        return Response(
+            claim_audit(
+                scenario=given["scenario"], claim=given["claim"], before=given.get("before") or {}, user=request.user
+            )
+        )
 
 
 def _whole(text: str | None, fallback: int) -> int:

@@ -5,19 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from planner.records import record_of
 from predictions.services import Gatherer
 from roofline.audit import CLAIMS, Subject, audit
 from roofline.errors import ScenarioError
 from roofline.question import Question
 
-VERDICT_CLASSES = {"plausible": "good", "beyond the published record": "bad", "beyond the roof": "bad", "inconsistent": "bad"}
+VERDICT_CLASSES = {
+    "plausible": "good",
+    "beyond the published record": "bad",
+    "beyond the roof": "bad",
+    "inconsistent": "bad",
+}
 # Bytes of a parameter where a claim does not say how its weights are stored: 16 bit.
 SIXTEEN_BIT = 2.0
 
 
-def claim_audit(*, scenario: Mapping[str, Any], claim: Mapping[str, float], before: Mapping[str, float], user: Any = None) -> dict[str, Any]:
-    """Findings and verdict of a claim about a scenario. Raises ScenarioError for a scenario or a figure that is none."""
-    faults = {f"{side}.{name}": [fault] for side, figures in (("claim", claim), ("before", before)) for name, value in figures.items() if (fault := _fault(name, value))}
+def claim_audit(
+    *, scenario: Mapping[str, Any], claim: Mapping[str, float], before: Mapping[str, float], user: Any = None
+) -> dict[str, Any]:
+    """Findings and verdict of a claim about a scenario. Raises ScenarioError for what is no scenario or no figure."""
+    faults = {
+        f"{side}.{name}": [fault]
+        for side, figures in (("claim", claim), ("before", before))
+        for name, value in figures.items()
+        if (fault := _fault(name, value))
+    }
     if faults:
         raise ScenarioError(faults)
     question = Gatherer(user).question(scenario)
@@ -30,9 +43,14 @@ def subject_of(question: Question) -> Subject:
     serving = scenario.workload == "inference"
     precision = str(scenario.get("inference.activations" if serving else "training.precision", "bf16"))
     return Subject(
-        workload=scenario.workload, model=question.model, gpu=question.gpu, gpus=int(scenario.get("gpu_count") or 1),
-        precision=precision, weight_bytes=SIXTEEN_BIT * float(question.model.total_params),
-    )  # fmt: skip
+        workload=scenario.workload,
+        model=question.model,
+        gpu=question.gpu,
+        gpus=int(scenario.get("gpu_count") or 1),
+        precision=precision,
+        weight_bytes=SIXTEEN_BIT * float(question.model.total_params),
+        record=None if serving else record_of(moe=bool(question.model.is_moe), architecture=question.gpu.architecture),
+    )
 
 
 def verdict_class(verdict: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from planner import charts
 from planner.present import COST, MEMORY, SERVING, TRAINING, Metric, figure, said, value_at
 from planner.queries import flat_values
-from roofline.scenario import BY_PATH
+from roofline.fields import BY_PATH
 
 Result = Mapping[str, Any]
 # Figures that follow from sizes and prices alone: no range is needed to tell them apart.
@@ -53,16 +53,19 @@ def result_rows(results: Sequence[Result | None], baseline: int) -> list[dict[st
     return rows
 
 
-def _result_row(metric: Metric, values: Sequence[Any], results: Sequence[Result | None], baseline: int) -> dict[str, Any]:
+def _result_row(
+    metric: Metric, values: Sequence[Any], results: Sequence[Result | None], baseline: int
+) -> dict[str, Any]:
     base, best = values[baseline], best_index(metric, values, results)
     cells = [
         {
             "text": figure(result, metric) if result else "–",
             "ratio": value / base if index != baseline and value is not None and base else None,
-            "best": index == best, "value": value,
+            "best": index == best,
+            "value": value,
         }
         for index, (value, result) in enumerate(zip(values, results, strict=True))
-    ]  # fmt: skip
+    ]
     return {"label": metric.label, "path": metric.path, "cells": cells}
 
 
@@ -78,7 +81,11 @@ def best_index(metric: Metric, values: Sequence[Any], results: Sequence[Result |
     sign = metric.better
     best = max(spans, key=lambda index: min(sign * end for end in spans[index]))
     worst_of_best = min(sign * end for end in spans[best])
-    return best if all(max(sign * end for end in span) < worst_of_best for index, span in spans.items() if index != best) else None
+    return (
+        best
+        if all(max(sign * end for end in span) < worst_of_best for index, span in spans.items() if index != best)
+        else None
+    )
 
 
 def _span(metric: Metric, value: float, result: Result) -> tuple[float, float] | None:

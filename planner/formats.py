@@ -1,4 +1,4 @@
-"""How numbers are written on every page: three significant digits, thousands separated, SI for rates, GiB for memory."""
+"""How numbers are written on every page: three significant digits, thousands separated, SI for rates, GiB for sizes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,26 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
 EMPTY = "–"
-_SI = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_SI = (
+    (1e18, "E"),
+    (1e15, "P"),
+    (1e12, "T"),
+    (1e9, "G"),
+    (1e6, "M"),
+    (1e3, "k"),
+    (1.0, ""),
+    (1e-3, "m"),
+    (1e-6, "µ"),
+    (1e-9, "n"),
+)
 _SECONDS = (  # from how many seconds on, seconds of the unit, unit
-    (172_800.0, 86_400.0, "d"), (7_200.0, 3_600.0, "h"), (120.0, 60.0, "min"), (0.9995, 1.0, "s"), (0.9995e-3, 1e-3, "ms"), (0.0, 1e-6, "µs"),
-)  # fmt: skip
+    (172_800.0, 86_400.0, "d"),
+    (7_200.0, 3_600.0, "h"),
+    (120.0, 60.0, "min"),
+    (0.9995, 1.0, "s"),
+    (0.9995e-3, 1e-3, "ms"),
+    (0.0, 1e-6, "µs"),
+)
 
 
 def is_number(value: object) -> bool:

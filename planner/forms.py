@@ -15,20 +15,40 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from planner.models import Scenario
 from planner.queries import flat_values
 from planner.space import is_range, range_text
-from roofline.scenario import DEFAULT_OPTIMIZATIONS, FIELDS, Field
+from roofline.fields import BY_PATH, FIELDS, Field
+from roofline.scenario import DEFAULT_OPTIMIZATIONS
 
 # Shown at once, in this order; all others are folded into their group.
 FIRST = {
     "inference": (
-        "model", "gpu", "gpu_count", "parallelism.tp", "inference.weights", "inference.kv_cache", "inference.input_tokens",
-        "inference.output_tokens", "inference.concurrency", "inference.engine",
+        "model",
+        "gpu",
+        "gpu_count",
+        "parallelism.tp",
+        "inference.weights",
+        "inference.kv_cache",
+        "inference.input_tokens",
+        "inference.output_tokens",
+        "inference.concurrency",
+        "inference.engine",
     ),
     "training": (
-        "model", "gpu", "gpu_count", "training.method", "training.precision", "training.seq_len", "training.global_batch",
-        "training.total_tokens", "training.recompute", "parallelism.zero_stage",
+        "model",
+        "gpu",
+        "gpu_count",
+        "training.method",
+        "training.precision",
+        "training.seq_len",
+        "training.global_batch",
+        "training.total_tokens",
+        "training.recompute",
+        "parallelism.zero_stage",
     ),
-}  # fmt: skip
-SHORT = {"inference": (*FIRST["inference"][4:], "inference.slo.ttft_s", "inference.slo.tpot_s"), "training": FIRST["training"][3:]}
+}
+SHORT = {
+    "inference": ("model", *FIRST["inference"][4:], "inference.slo.ttft_s", "inference.slo.tpot_s"),
+    "training": ("model", "gpu_count", *FIRST["training"][3:]),
+}
 GROUP_TITLES = {
     "what": gettext_lazy("Name the model or the hardware in another way"),
     "parallelism": gettext_lazy("Parallelism and network"),
@@ -111,9 +131,13 @@ class PlanForm:
 
 
 def plan_form(
-    scenario: Mapping[str, Any], *, result: Mapping[str, Any] | None = None, errors: Mapping[str, list[str]] | None = None,
-    ranges: bool = False, short: bool = False,
-) -> PlanForm:  # fmt: skip
+    scenario: Mapping[str, Any],
+    *,
+    result: Mapping[str, Any] | None = None,
+    errors: Mapping[str, list[str]] | None = None,
+    ranges: bool = False,
+    short: bool = False,
+) -> PlanForm:
     """The form of a scenario: what was typed, what the planner chose for the rest, and what is wrong where."""
     workload = scenario.get("workload")
     workload = workload if workload in FIRST else "inference"
@@ -135,9 +159,13 @@ def chosen_values(result: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     used = dict(flat_values(result["scenario"]))
     origins = result["origins"]
     return {
-        path: {"text": _shown(value), "origin": origins[path]}
+        path: {
+            "text": words(_shown(value)) if BY_PATH[path].choices else _shown(value),
+            "origin": origins[path],
+            "said": str(_("chosen")),
+        }
         for path, value in used.items()
-        if origins.get(path) in ("chosen", "default") and not isinstance(value, list | dict)
+        if path in BY_PATH and origins.get(path) in ("chosen", "default") and not isinstance(value, list | dict)
     }
 
 
@@ -151,18 +179,20 @@ def _groups(inputs: Mapping[str, Input], first: Iterable[str]) -> list[Group]:
 
 
 def _input(
-    declared: Field, given: Mapping[str, Any], used: Mapping[str, Any], origins: Mapping[str, str], errors: list[str], workload: str, ranges: bool
+    declared: Field,
+    given: Mapping[str, Any],
+    used: Mapping[str, Any],
+    origins: Mapping[str, str],
+    errors: list[str],
+    workload: str,
+    ranges: bool,
 ) -> Input:
     path = declared.path
     value = given.get(path)
-    if path in used:
-        hint = _shown(used[path])
-    else:
-        hint = "" if declared.default is None else _shown(declared.default)
+    hint = _shown(used.get(path, declared.default))
+    hint = words(hint) if declared.choices and hint else hint
     origin = "given" if path in given else origins.get(path, "")
-    return Input(
-        declared, _shown(value), hint, origin, list(errors), _options(declared, value, hint, workload), ranges
-    )
+    return Input(declared, _shown(value), hint, origin, list(errors), _options(declared, value, hint, workload), ranges)
 
 
 def _options(declared: Field, value: Any, hint: str, workload: str) -> list[tuple[str, str, bool]]:
@@ -178,7 +208,13 @@ def _options(declared: Field, value: Any, hint: str, workload: str) -> list[tupl
 
 def words(name: str) -> str:
     """A name of the format as people read it."""
-    special = {"vllm": "vLLM", "sglang": "SGLang", "tensorrt_llm": "TensorRT-LLM", "llama_cpp": "llama.cpp", "inference": "serving"}
+    special = {
+        "vllm": "vLLM",
+        "sglang": "SGLang",
+        "tensorrt_llm": "TensorRT-LLM",
+        "llama_cpp": "llama.cpp",
+        "inference": "serving",
+    }
     return special.get(name, name.replace("_", " "))
 
 
@@ -198,7 +234,12 @@ class ScenarioForm(forms.Form):
     """Name, tags and notes of a saved scenario."""
 
     name = forms.CharField(label=gettext_lazy("Name"), max_length=200)
-    tags = forms.CharField(label=gettext_lazy("Tags"), max_length=400, required=False, help_text=gettext_lazy("Words, separated by commas."))
+    tags = forms.CharField(
+        label=gettext_lazy("Tags"),
+        max_length=400,
+        required=False,
+        help_text=gettext_lazy("Words, separated by commas."),
+    )
     notes = forms.CharField(label=gettext_lazy("Notes"), required=False, widget=forms.Textarea(attrs={"rows": 3}))
 
     @classmethod

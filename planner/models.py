@@ -28,7 +28,7 @@ class Tag(models.Model):
 
 
 class Kept(Owned):
-    """An owned row that says when it was made and changed. Rows that ship with the product have no owner and are read-only."""
+    """An owned row that says when it was made and changed. Rows that ship have no owner and are read-only."""
 
     created = models.DateTimeField(_("created"), auto_now_add=True)
     changed = models.DateTimeField(_("changed"), auto_now=True)
@@ -63,8 +63,12 @@ class Comparison(Kept):
     """Up to eight scenarios side by side, one of them the baseline."""
 
     name = models.CharField(_("name"), max_length=200)
-    scenarios = models.ManyToManyField(Scenario, verbose_name=_("scenarios"), through="ComparisonColumn", related_name="comparisons")
-    baseline = models.ForeignKey(Scenario, verbose_name=_("baseline"), null=True, on_delete=models.SET_NULL, related_name="+")
+    scenarios = models.ManyToManyField(
+        Scenario, verbose_name=_("scenarios"), through="ComparisonColumn", related_name="comparisons"
+    )
+    baseline = models.ForeignKey(
+        Scenario, verbose_name=_("baseline"), null=True, on_delete=models.SET_NULL, related_name="+"
+    )
 
     class Meta:
         ordering: ClassVar[list[str]] = ["-changed", "-pk"]
@@ -84,7 +88,9 @@ class ComparisonColumn(models.Model):
 
     class Meta:
         ordering: ClassVar[list[str]] = ["position"]
-        constraints: ClassVar[list[models.BaseConstraint]] = [models.UniqueConstraint(fields=["comparison", "scenario"], name="comparison_scenario_once")]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["comparison", "scenario"], name="comparison_scenario_once")
+        ]
 
     def __str__(self) -> str:
         return f"{self.position}: {self.scenario_id}"
@@ -119,7 +125,9 @@ class Sweep(Kept):
     name = models.CharField(_("name"), max_length=200, blank=True)
     space = models.JSONField(_("scenario with ranges"))
     total = models.PositiveIntegerField(_("combinations"))
-    job = models.OneToOneField("jobs.Job", verbose_name=_("job"), null=True, on_delete=models.SET_NULL, related_name="sweep")
+    job = models.OneToOneField(
+        "jobs.Job", verbose_name=_("job"), null=True, on_delete=models.SET_NULL, related_name="sweep"
+    )
 
     class Meta:
         ordering: ClassVar[list[str]] = ["-created"]

@@ -1,4 +1,4 @@
-"""What a page says about a prediction: the sentence, the headline figures, the parts. A result in, words and rows out."""
+"""What a page says about a prediction: sentence, headline figures, parts. A result in, words and rows out."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from planner.charts import interval_of
-from planner.forms import words
 from planner.formats import formatted, gib, ranged, sig, usd
+from planner.forms import words
 from planner.queries import flat_values
-from roofline.scenario import BY_PATH
+from roofline.fields import BY_PATH
 
 Result = Mapping[str, Any]
 
@@ -70,9 +70,12 @@ MEMORY = (
     Metric("memory.max_concurrency", gettext_lazy("Most requests per replica"), "whole", 1),
 )
 BOUND_WORDS = {
-    "compute": gettext_lazy("compute-bound"), "memory": gettext_lazy("memory-bound"), "interconnect": gettext_lazy("interconnect-bound"),
-    "latency": gettext_lazy("latency-bound"), "capacity": gettext_lazy("capacity-bound"),
-}  # fmt: skip
+    "compute": gettext_lazy("compute-bound"),
+    "memory": gettext_lazy("memory-bound"),
+    "interconnect": gettext_lazy("interconnect-bound"),
+    "latency": gettext_lazy("latency-bound"),
+    "capacity": gettext_lazy("capacity-bound"),
+}
 
 
 def metrics_of(workload: str) -> tuple[Metric, ...]:
@@ -103,9 +106,11 @@ def title(result: Result) -> str:
     scenario = result["scenario"]
     doing = {"training": _("training"), "inference": _("serving")}[workload_of(result)]
     return _("%(model)s %(doing)s on %(count)s × %(gpu)s") % {
-        "model": model_name(scenario, result), "doing": doing, "count": f"{scenario.get('gpu_count') or '?':,}" if scenario.get("gpu_count") else "?",
+        "model": model_name(scenario, result),
+        "doing": doing,
+        "count": f"{scenario.get('gpu_count') or '?':,}" if scenario.get("gpu_count") else "?",
         "gpu": gpu_name(scenario),
-    }  # fmt: skip
+    }
 
 
 def model_name(scenario: Mapping[str, Any], result: Result | None = None) -> str:
@@ -137,22 +142,27 @@ def _does_not_fit(result: Result) -> str:
     if missing <= 0:
         return _("Does not fit: the memory is enough, but not for a single request of this length.")
     return _("Does not fit: %(missing)s missing on each GPU (%(total)s needed, %(capacity)s there).") % {
-        "missing": gib(missing), "total": gib(memory["total_bytes"]), "capacity": gib(memory["capacity_bytes"]),
-    }  # fmt: skip
+        "missing": gib(missing),
+        "total": gib(memory["total_bytes"]),
+        "capacity": gib(memory["capacity_bytes"]),
+    }
 
 
 def _serving_speed(result: Result) -> str:
     all_of_it, per_gpu = SERVING[0], SERVING[1]
     return _("%(speed)s output tokens/s, %(per_gpu)s per GPU; %(tpot)s per token, first after %(ttft)s.") % {
-        "speed": figure(result, all_of_it), "per_gpu": sig(value_at(result, per_gpu.path)),
-        "tpot": formatted(value_at(result, "inference.tpot_s"), "seconds"), "ttft": formatted(value_at(result, "inference.ttft_s"), "seconds"),
-    }  # fmt: skip
+        "speed": figure(result, all_of_it),
+        "per_gpu": sig(value_at(result, per_gpu.path)),
+        "tpot": formatted(value_at(result, "inference.tpot_s"), "seconds"),
+        "ttft": formatted(value_at(result, "inference.ttft_s"), "seconds"),
+    }
 
 
 def _training_speed(result: Result) -> str:
     speed = _("%(speed)s tokens/s per GPU, %(mfu)s MFU.") % {
-        "speed": figure(result, TRAINING[0]), "mfu": formatted(value_at(result, "training.mfu"), "percent"),
-    }  # fmt: skip
+        "speed": figure(result, TRAINING[0]),
+        "mfu": formatted(value_at(result, "training.mfu"), "percent"),
+    }
     lasts = value_at(result, "training.time_to_train_s")
     return f"{speed} {_('The run takes %(time)s.') % {'time': formatted(lasts, 'seconds')}}" if lasts else speed
 
@@ -163,7 +173,9 @@ def _binds(result: Result) -> str:
 
 
 def _price(result: Result) -> str:
-    run, million, hour = (value_at(result, f"cost.{key}") for key in ("usd_per_run", "usd_per_million_output_tokens", "usd_per_hour"))
+    run, million, hour = (
+        value_at(result, f"cost.{key}") for key in ("usd_per_run", "usd_per_million_output_tokens", "usd_per_hour")
+    )
     if run:
         return _("%(price)s for the run.") % {"price": usd(run)}
     if million and workload_of(result) == "inference":
@@ -185,7 +197,12 @@ def assumptions(result: Result) -> list[dict[str, str]]:
     """Every value that was used, with where it came from: given first, then chosen, then default."""
     order = {"given": 0, "chosen": 1, "default": 2}
     rows = [
-        {"path": path, "label": str(_(BY_PATH[path].label)) if path in BY_PATH else path, "value": said(path, value), "origin": result["origins"].get(path, "given")}
+        {
+            "path": path,
+            "label": str(_(BY_PATH[path].label)) if path in BY_PATH else path,
+            "value": said(path, value),
+            "origin": result["origins"].get(path, "given"),
+        }
         for path, value in flat_values(result["scenario"])
     ]
     return sorted(rows, key=lambda row: order.get(row["origin"], 3))
@@ -225,16 +242,31 @@ def parts_table(result: Result) -> list[dict[str, Any]]:
     """Memory per GPU by part, for the table under the bar."""
     memory = result["memory"]["per_gpu"]
     names = {
-        "weights": _("weights"), "gradients": _("gradients"), "optimizer": _("optimizer"), "activations": _("activations"),
-        "kv_cache": _("KV cache"), "runtime": _("runtime"),
-    }  # fmt: skip
+        "weights": _("weights"),
+        "gradients": _("gradients"),
+        "optimizer": _("optimizer"),
+        "activations": _("activations"),
+        "kv_cache": _("KV cache"),
+        "runtime": _("runtime"),
+    }
     rows = [{"key": key, "label": str(label), "bytes": memory.get(f"{key}_bytes") or 0} for key, label in names.items()]
     free = (memory["capacity_bytes"] or 0) - (memory["total_bytes"] or 0)
     rows = [row for row in rows if row["bytes"]]
-    return [*rows, {"key": "free" if free >= 0 else "over", "label": str(_("free") if free >= 0 else _("missing")), "bytes": abs(free)}]
+    return [
+        *rows,
+        {
+            "key": "free" if free >= 0 else "over",
+            "label": str(_("free") if free >= 0 else _("missing")),
+            "bytes": abs(free),
+        },
+    ]
 
 
 def shares(result: Result) -> list[dict[str, Any]]:
     """What binds, by share of time, largest first."""
     found = (result.get("bound") or {}).get("shares") or {}
-    return [{"bound": bound, "share": share} for bound, share in sorted(found.items(), key=lambda pair: -pair[1]) if share >= 0.005]
+    return [
+        {"bound": bound, "share": share}
+        for bound, share in sorted(found.items(), key=lambda pair: -pair[1])
+        if share >= 0.005
+    ]

@@ -12,7 +12,8 @@ from django.utils.translation import gettext as _
 
 from planner.space import is_range, parse_range, range_text
 from roofline.errors import ScenarioError
-from roofline.scenario import BY_PATH, DEFAULT_OPTIMIZATIONS, FIELDS, Field
+from roofline.fields import BY_PATH, FIELDS, Field
+from roofline.scenario import DEFAULT_OPTIMIZATIONS
 
 # What an empty address asks: a question most people know.
 PAGE_DEFAULTS: dict[str, Any] = {"workload": "inference", "model": "llama-3.1-70b", "gpu": "h100-sxm"}
@@ -131,7 +132,7 @@ def _object(path: str, text: str) -> Any:
 
 
 def _applies(path: str, workload: str, query: QueryDict) -> bool:
-    """Whether a value belongs: what a form showed for the other workload is dropped when the workload was changed in it."""
+    """Whether a value belongs: what a form showed for the other workload is dropped once the workload is changed."""
     shown_for = query.get("form_workload")
     if shown_for and shown_for != workload:
         field = BY_PATH.get(path)

@@ -15,7 +15,14 @@ from roofline.hardware import Gpu
 
 Scenario = Mapping[str, Any]
 Result = Mapping[str, Any]
-HARDWARE = {"gpu": None, "gpu_spec": None, "gpu_count": None, "gpus_per_node": None, "internode_gbps_per_gpu": None, "parallelism": None}
+HARDWARE = {
+    "gpu": None,
+    "gpu_spec": None,
+    "gpu_count": None,
+    "gpus_per_node": None,
+    "internode_gbps_per_gpu": None,
+    "parallelism": None,
+}
 SPEED = {"inference": "inference.output_tokens_per_s_per_gpu", "training": "training.tokens_per_s_per_gpu"}
 COSTS = {
     "inference": ("cost.usd_per_million_output_tokens", "cost.usd_per_hour"),
@@ -44,7 +51,9 @@ class Ranked:
     @property
     def layout(self) -> str:
         parts = self.result["scenario"].get("parallelism") or {}
-        return " ".join(f"{key}{parts[key]}" for key in ("tp", "pp", "cp", "ep", "dp") if (parts.get(key) or 1) > 1) or "1"
+        return (
+            " ".join(f"{key}{parts[key]}" for key in ("tp", "pp", "cp", "ep", "dp") if (parts.get(key) or 1) > 1) or "1"
+        )
 
 
 @dataclass
@@ -53,7 +62,8 @@ class Ranking:
 
     workload: str
     cost_path: str
-    meeting: list[Ranked]
+    meeting: list[Ranked]  # each accelerator at its cheapest count
+    others: list[Ranked]  # the same accelerators at their other counts
     missing: list[Ranked]  # too slow for the service level
     too_small: list[Ranked]
     refused: list[tuple[str, str]]
@@ -74,10 +84,16 @@ def ranking(scenario: Scenario, gpus: Iterable[Gpu], *, user: Any = None) -> Ran
     rows = sorted(_once(rows), key=_order)
     fitting = [row for row in rows if row.fits]
     known = {row.gpu.name for row in rows}
+    meeting, others = _cheapest([row for row in fitting if row.meets])
     return Ranking(
-        workload, cost_path, [row for row in fitting if row.meets], [row for row in fitting if not row.meets],
-        [row for row in rows if not row.fits], [(name, message) for name, message in refused.items() if name not in known],
-    )  # fmt: skip
+        workload,
+        cost_path,
+        meeting,
+        others,
+        [row for row in fitting if not row.meets],
+        [row for row in rows if not row.fits],
+        [(name, message) for name, message in refused.items() if name not in known],
+    )
 
 
 def workload_only(scenario: Scenario) -> dict[str, Any]:
@@ -114,21 +130,48 @@ def meets(result: Result) -> bool:
 def row_facts(row: Ranked, ranking_: Ranking) -> dict[str, Any]:
     """A row as data, for the twins."""
     result, serving = row.result, ranking_.workload == "inference"
-    figures = ("output_tokens_per_s", "output_tokens_per_s_per_gpu", "ttft_s", "tpot_s") if serving else ("tokens_per_s", "tokens_per_s_per_gpu", "mfu", "time_to_train_s")
+    figures = (
+        ("output_tokens_per_s", "output_tokens_per_s_per_gpu", "ttft_s", "tpot_s")
+        if serving
+        else ("tokens_per_s", "tokens_per_s_per_gpu", "mfu", "time_to_train_s")
+    )
     low, high = interval_of(result, SPEED[ranking_.workload].rpartition(".")[2]) or (None, None)
     price = value_at(result, "cost.price") or {}
     return {
-        "gpu": row.gpu.slug, "gpu_count": row.count, "layout": row.layout, "fits": row.fits, "meets_slo": row.fits and row.meets,
+        "gpu": row.gpu.slug,
+        "gpu_count": row.count,
+        "layout": row.layout,
+        "fits": row.fits,
+        "meets_slo": row.fits and row.meets,
         **{key: value_at(result, f"{ranking_.workload}.{key}") for key in figures},
-        "speed_low": low, "speed_high": high,
-        **{key: value_at(result, f"cost.{key}") for key in ("usd_per_hour", "usd_per_run", "usd_per_million_output_tokens", "usd_per_million_total_tokens", "energy_kwh")},
-        "price_date": price.get("date"), "price_source": price.get("source"), "basis": value_at(result, "interval.basis"),
-    }  # fmt: skip
+        "speed_low": low,
+        "speed_high": high,
+        **{
+            key: value_at(result, f"cost.{key}")
+            for key in (
+                "usd_per_hour",
+                "usd_per_run",
+                "usd_per_million_output_tokens",
+                "usd_per_million_total_tokens",
+                "energy_kwh",
+            )
+        },
+        "price_date": price.get("date"),
+        "price_source": price.get("source"),
+        "basis": value_at(result, "interval.basis"),
+    }
 
 
 def _once(rows: Iterable[Ranked]) -> list[Ranked]:
     """Each accelerator and count once: the fewest that fit may be a whole node."""
     return list({(row.gpu.slug, row.count): row for row in rows}.values())
+
+
+def _cheapest(rows: Sequence[Ranked]) -> tuple[list[Ranked], list[Ranked]]:
+    """Of sorted rows: the first of each accelerator, and the rest."""
+    first = list({row.gpu.slug: row for row in reversed(rows)}.values())
+    chosen = {id(row) for row in first}
+    return [row for row in rows if id(row) in chosen], [row for row in rows if id(row) not in chosen]
 
 
 def _order(row: Ranked) -> tuple[float, float]:

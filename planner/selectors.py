@@ -22,7 +22,9 @@ def scenarios_visible(user: Any) -> QuerySet[Scenario]:
     return Scenario.objects.filter(_visible(user)).select_related("owner").prefetch_related("tags")
 
 
-def scenarios_found(*, user: Any, words: str = "", tag: str = "", mine: bool = False, workload: str = "") -> QuerySet[Scenario]:
+def scenarios_found(
+    *, user: Any, words: str = "", tag: str = "", mine: bool = False, workload: str = ""
+) -> QuerySet[Scenario]:
     """Scenarios whose name or notes hold all words, under a tag, of a workload."""
     rows = scenarios_visible(user)
     for word in words.split():
@@ -86,8 +88,10 @@ def sweep_rows(sweep: Sweep, *, start: int = 0, stop: int | None = None) -> list
     return [row for row in rows if row["n"] >= start and (stop is None or row["n"] < stop)]
 
 
-def predictions_of(scenarios: Sequence[Mapping[str, Any]], *, user: Any = None, detail: bool = False) -> list[dict[str, Any]]:
-    """A prediction for each scenario in one vectorised call; `{"error": …}` in the place of one that cannot be answered.
+def predictions_of(
+    scenarios: Sequence[Mapping[str, Any]], *, user: Any = None, detail: bool = False
+) -> list[dict[str, Any]]:
+    """A prediction for each scenario in one vectorised call; `{"error": …}` where one cannot be answered.
 
     Without `detail` the operators and what would fit are left out.
     """

@@ -23,7 +23,7 @@ class ScenarioSerializer(serializers.ModelSerializer[Scenario]):
 
     def to_representation(self, instance: Scenario) -> dict[str, Any]:
         """Tags by their names."""
-        shown: dict[str, Any] = {name: None for name in self.Meta.fields}
+        shown: dict[str, Any] = dict.fromkeys(self.Meta.fields)
         tags = [tag.name for tag in instance.tags.all()]
         for name in ("id", "name", "scenario", "notes", "seeded"):
             shown[name] = getattr(instance, name)
@@ -36,17 +36,24 @@ class ComparisonSerializer(serializers.Serializer[Comparison]):
 
     id = serializers.IntegerField(read_only=True)
     name = serializers.CharField(max_length=200)
-    scenarios = serializers.ListField(child=serializers.IntegerField(min_value=1), min_length=2, max_length=MOST_COMPARED)
+    scenarios = serializers.ListField(
+        child=serializers.IntegerField(min_value=1), min_length=2, max_length=MOST_COMPARED
+    )
     baseline = serializers.IntegerField(required=False, allow_null=True)
     owner = serializers.CharField(read_only=True, allow_null=True)
-    predictions = serializers.ListField(child=serializers.JSONField(), read_only=True, help_text="In the order of the scenarios.")
+    predictions = serializers.ListField(
+        child=serializers.JSONField(), read_only=True, help_text="In the order of the scenarios."
+    )
 
     def to_representation(self, instance: Comparison) -> dict[str, Any]:
         """Ids in their order."""
         return {
-            "id": instance.pk, "name": instance.name, "scenarios": [column.scenario_id for column in instance.columns.all()],
-            "baseline": instance.baseline_id, "owner": instance.owner.get_username() if instance.owner else None,
-        }  # fmt: skip
+            "id": instance.pk,
+            "name": instance.name,
+            "scenarios": [column.scenario_id for column in instance.columns.all()],
+            "baseline": instance.baseline_id,
+            "owner": instance.owner.get_username() if instance.owner else None,
+        }
 
 
 class SweepSerializer(serializers.ModelSerializer[Sweep]):
@@ -58,7 +65,7 @@ class SweepSerializer(serializers.ModelSerializer[Sweep]):
 
 
 class PointSerializer(serializers.Serializer[Any]):
-    """One point of a sweep: its number, what the ranges say there, and its figures (flat, by their name in a prediction)."""
+    """One point of a sweep: its number, what the ranges say there, and its figures by their name in a prediction."""
 
     n = serializers.IntegerField()
     values = serializers.DictField()

@@ -15,7 +15,9 @@ from planner.selectors import may_change
 from roofline import scenario as engine
 
 
-def scenario_create(*, owner: Any, name: str, scenario: Mapping[str, Any], tags: Iterable[str] = (), notes: str = "") -> Scenario:
+def scenario_create(
+    *, owner: Any, name: str, scenario: Mapping[str, Any], tags: Iterable[str] = (), notes: str = ""
+) -> Scenario:
     """Keep a what-if. Raises ScenarioError for one that contradicts itself."""
     engine.parse(scenario)
     with transaction.atomic():
@@ -41,7 +43,9 @@ def scenario_update(*, user: Any, row: Scenario, **changes: Any) -> Scenario:
 def scenario_clone(*, owner: Any, row: Scenario) -> Scenario:
     """A copy that belongs to `owner` and can be changed."""
     name = _("%(name)s (copy)") % {"name": row.name[:180]}
-    return scenario_create(owner=owner, name=name, scenario=row.scenario, tags=[tag.name for tag in row.tags.all()], notes=row.notes)
+    return scenario_create(
+        owner=owner, name=name, scenario=row.scenario, tags=[tag.name for tag in row.tags.all()], notes=row.notes
+    )
 
 
 def scenario_delete(*, user: Any, row: Scenario) -> None:
@@ -50,7 +54,9 @@ def scenario_delete(*, user: Any, row: Scenario) -> None:
     row.delete()
 
 
-def comparison_create(*, owner: Any, name: str, scenarios: Sequence[Scenario], baseline: Scenario | None = None) -> Comparison:
+def comparison_create(
+    *, owner: Any, name: str, scenarios: Sequence[Scenario], baseline: Scenario | None = None
+) -> Comparison:
     """Keep a comparison of two to eight scenarios; the first one is the baseline unless another is named."""
     rows = list(dict.fromkeys(scenarios))
     if not 2 <= len(rows) <= MOST_COMPARED:
@@ -60,7 +66,8 @@ def comparison_create(*, owner: Any, name: str, scenarios: Sequence[Scenario], b
     with transaction.atomic():
         comparison = Comparison.objects.create(owner=_owner(owner), name=name[:200], baseline=baseline or rows[0])
         ComparisonColumn.objects.bulk_create(
-            ComparisonColumn(comparison=comparison, scenario=row, position=position) for position, row in enumerate(rows)
+            ComparisonColumn(comparison=comparison, scenario=row, position=position)
+            for position, row in enumerate(rows)
         )
     return comparison
 
@@ -75,9 +82,14 @@ def case_study_load(*, facts: Mapping[str, Any], position: int) -> CaseStudy:
     """Write a shipped case study and its two scenarios, or bring them up to date."""
     with transaction.atomic():
         known = CaseStudy.objects.filter(slug=facts["slug"]).first()
-        pair = {role: _seeded(known and getattr(known, role), facts["title"], role, facts[role]) for role in ("baseline", "optimised")}
+        pair = {
+            role: _seeded(known and getattr(known, role), facts["title"], role, facts[role])
+            for role in ("baseline", "optimised")
+        }
         values = {key: facts[key] for key in ("title", "story", "assumed", "levers", "claim")}
-        study, _made = CaseStudy.objects.update_or_create(slug=facts["slug"], defaults={**values, **pair, "position": position})
+        study, _made = CaseStudy.objects.update_or_create(
+            slug=facts["slug"], defaults={**values, **pair, "position": position}
+        )
     return study
 
 

@@ -1,8 +1,8 @@
 """A scenario with ranges is a space of scenarios. Pure: no Django.
 
-Anywhere in a scenario a value may be `{"values": [a, b]}` or `{"from": 1, "to": 64, "factor": 2}` (or `"step"`). The space is the
-product of all its ranges, numbered like an odometer: the last range turns fastest. A point is made from its number, so that a space of
-any size costs nothing until it is walked.
+Anywhere in a scenario a value may be `{"values": [a, b]}` or `{"from": 1, "to": 64, "factor": 2}` (or `"step"`). The
+space is the product of all its ranges, numbered like an odometer: the last range turns fastest. A point is made from
+its number, so that a space of any size costs nothing until it is walked.
 """
 
 from __future__ import annotations
@@ -77,7 +77,11 @@ def parse_range(text: str) -> Any:
     span = _SPAN.match(text.strip())
     if span:
         low, high, sign, amount = span.groups()
-        return {"from": _number(low), "to": _number(high), "factor" if sign and sign != "+" else "step": _number(amount or "1")}
+        return {
+            "from": _number(low),
+            "to": _number(high),
+            "factor" if sign and sign != "+" else "step": _number(amount or "1"),
+        }
     parts = [part.strip() for part in text.split(",") if part.strip()]
     return {"values": parts} if len(parts) > 1 else text.strip()
 
@@ -120,7 +124,9 @@ def _expand(path: str, value: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _progression(path: str, value: Mapping[str, Any]) -> tuple[Any, ...]:
     numbers = [value["from"], value["to"], value.get("factor", value.get("step", 1))]
-    if not all(isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number) for number in numbers):
+    if not all(
+        isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number) for number in numbers
+    ):
         raise _refusal(path, "from, to, factor and step must be finite numbers.")
     low, high, amount = numbers
     if "factor" in value and "step" in value:

@@ -46,21 +46,31 @@ class Front:
 FRONTS = {
     "inference": (
         Front(
-            "speed", gettext_lazy("Speed for one user against speed of a GPU"), "tokens_per_s_per_user", "output_tokens_per_s_per_gpu",
-            (gettext_lazy("tokens/s per user"), gettext_lazy("output tokens/s per GPU")), both_up=True,
+            "speed",
+            gettext_lazy("Speed for one user against speed of a GPU"),
+            "tokens_per_s_per_user",
+            "output_tokens_per_s_per_gpu",
+            (gettext_lazy("tokens/s per user"), gettext_lazy("output tokens/s per GPU")),
+            both_up=True,
         ),
         Front(
-            "cost", gettext_lazy("Cost against time per token"), "usd_per_million_output_tokens", "tpot_s",
+            "cost",
+            gettext_lazy("Cost against time per token"),
+            "usd_per_million_output_tokens",
+            "tpot_s",
             (gettext_lazy("$ per million output tokens"), gettext_lazy("TPOT (s)")),
         ),
     ),
     "training": (
         Front(
-            "cost", gettext_lazy("Cost against time"), "usd_per_run", "time_to_train_s",
+            "cost",
+            gettext_lazy("Cost against time"),
+            "usd_per_run",
+            "time_to_train_s",
             (gettext_lazy("$ per run"), gettext_lazy("time to train (s)")),
         ),
     ),
-}  # fmt: skip
+}
 
 
 def sweep_create(*, owner: Any, space: Mapping[str, Any], name: str = "") -> Sweep:
@@ -72,7 +82,12 @@ def sweep_create(*, owner: Any, space: Mapping[str, Any], name: str = "") -> Swe
     total = space_size(axes)
     _probe(space, axes, total, owner)
     with transaction.atomic():
-        sweep = Sweep(owner=owner if getattr(owner, "is_authenticated", False) else None, name=name[:200], space=dict(space), total=total)
+        sweep = Sweep(
+            owner=owner if getattr(owner, "is_authenticated", False) else None,
+            name=name[:200],
+            space=dict(space),
+            total=total,
+        )
         sweep.job = job_create(kind=KIND, payload={"sweep": str(sweep.pk)}, total=total, owner=owner)
         sweep.save()
     return sweep
@@ -89,7 +104,11 @@ def sweep_estimate(*, space: Mapping[str, Any], user: Any = None) -> dict[str, A
     axes = checked_axes(space)
     total = space_size(axes)
     per_point = _probe(space, axes, total, user)
-    return {"total": total, "seconds": per_point * total, "axes": [{"path": axis.path, "count": len(axis.values)} for axis in axes]}
+    return {
+        "total": total,
+        "seconds": per_point * total,
+        "axes": [{"path": axis.path, "count": len(axis.values)} for axis in axes],
+    }
 
 
 def checked_axes(space: Mapping[str, Any]) -> list[Axis]:
@@ -103,7 +122,7 @@ def checked_axes(space: Mapping[str, Any]) -> list[Axis]:
 
 
 def _probe(space: Mapping[str, Any], axes: list[Axis], total: int, user: Any) -> float:
-    """Seconds a point, measured on a few points spread over the space; refuses a space in which none of them can be answered."""
+    """Seconds a point, measured on a few spread over the space; refuses a space in which none of them is answered."""
     numbers = sorted({round(number) for number in np.linspace(0, total - 1, min(total, PROBE))})
     scenarios = [space_point(space, axes, number) for number in numbers]
     start = time.perf_counter()
@@ -141,7 +160,9 @@ def fronts_of(rows: Sequence[Mapping[str, Any]], workload: str) -> list[dict[str
     return [dict(row) | {"front": front.key} for front in FRONTS[workload] for row in front_of(rows, front)]
 
 
-def merged_fronts(old: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]], workload: str) -> list[dict[str, Any]]:
+def merged_fronts(
+    old: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]], workload: str
+) -> list[dict[str, Any]]:
     """The fronts of all points so far: those of the old fronts and the new rows."""
     return [
         dict(row) | {"front": front.key}

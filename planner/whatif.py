@@ -33,7 +33,15 @@ CHANGES: dict[str, tuple[dict[str, Any], ...]] = {
         {"training": {"recompute": "none"}},
         {"training": {"recompute": "selective"}},
         {"training": {"micro_batch": 2}},
-        {"optimizations": ["flash_attention_3", "fused_kernels", "comm_overlap", "topology_aware", "hierarchical_allreduce"]},
+        {
+            "optimizations": [
+                "flash_attention_3",
+                "fused_kernels",
+                "comm_overlap",
+                "topology_aware",
+                "hierarchical_allreduce",
+            ]
+        },
         {"gpu": "h200-sxm"},
         {"gpu": "b200-sxm"},
     ),
@@ -90,14 +98,18 @@ def change_scenarios(scenario: Scenario, result: Result) -> list[tuple[dict[str,
     ]
 
 
-def best_helps(result: Result, tried: Sequence[tuple[dict[str, Any], dict[str, Any]]], answers: Sequence[Result]) -> list[Help]:
+def best_helps(
+    result: Result, tried: Sequence[tuple[dict[str, Any], dict[str, Any]]], answers: Sequence[Result]
+) -> list[Help]:
     """The changes that make a GPU faster, or a token cheaper, best first."""
     workload = workload_of(result)
     found = []
     for (change, variant), answer in zip(tried, answers, strict=True):
         speed = _ratio(answer, result, SPEED[workload])
         if speed is not None:
-            found.append(Help(change_words(change), query_of(variant), speed, _ratio(answer, result, UNIT_COST[workload])))
+            found.append(
+                Help(change_words(change), query_of(variant), speed, _ratio(answer, result, UNIT_COST[workload]))
+            )
     useful = [help_ for help_ in found if help_.speed > 1 + SMALLEST_GAIN or (help_.cost or 1) < 1 - SMALLEST_GAIN]
     return sorted(useful, key=lambda help_: -help_.speed)[:MOST_SHOWN]
 
@@ -105,7 +117,11 @@ def best_helps(result: Result, tried: Sequence[tuple[dict[str, Any], dict[str, A
 def _with_layout(scenario: Scenario, result: Result) -> dict[str, Any]:
     """The scenario with the GPUs and the layout that the answer chose, so that a curve moves along one set-up."""
     used = result["scenario"]
-    layout = {key: value for key, value in (used.get("parallelism") or {}).items() if key in ("tp", "pp", "dp", "ep") and value}
+    layout = {
+        key: value
+        for key, value in (used.get("parallelism") or {}).items()
+        if key in ("tp", "pp", "dp", "ep") and value
+    }
     return changed(scenario, {"gpu_count": used.get("gpu_count"), "parallelism": layout})
 
 

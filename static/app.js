@@ -89,23 +89,66 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") for (const drop of document.querySelectorAll(".drop[open]")) { drop.open = false; drop.querySelector("summary").focus(); }
 });
 
-// The plan's form: only fields that say something are sent, so that the address holds only what differs.
-function isDefault(element) {
-  if (element.type === "checkbox" || element.type === "radio") return false;
-  return element.value === "" || element.value === element.dataset.default;
-}
-document.addEventListener("htmx:configRequest", (event) => {
-  const form = event.target.closest?.("form[data-short]");
-  if (!form) return;
-  for (const element of form.elements) if (element.name && isDefault(element)) event.detail.parameters.delete?.(element.name);
-});
-document.addEventListener("submit", (event) => {
-  if (!event.target.matches("form[data-short]")) return;
-  for (const element of event.target.elements) if (element.name && isDefault(element)) element.disabled = true;
-});
-window.addEventListener("pageshow", () => document.querySelectorAll("form[data-short] :disabled[name]").forEach((element) => { element.disabled = false; }));
+// The form beside an answer: what the planner chose stands in grey, what is wrong stands at its field, the last good answer stays.
+const fieldOf = (path) => document.querySelector(`#plan-form .field[data-path="${CSS.escape(path)}"]`);
 
-// The answer greys while a field is wrong and the last good answer stays.
+function clearErrors() {
+  for (const field of document.querySelectorAll("#plan-form .field.wrong")) field.classList.remove("wrong");
+  for (const error of document.querySelectorAll("#plan-form .field > .error")) error.textContent = "";
+  document.getElementById("loose-errors")?.replaceChildren();
+  document.getElementById("answer")?.classList.remove("stale");
+}
+
+function showErrors(fields) {
+  clearErrors();
+  document.getElementById("answer")?.classList.add("stale");
+  for (const [path, messages] of Object.entries(fields)) {
+    const field = fieldOf(path);
+    if (field) {
+      field.classList.add("wrong");
+      field.querySelector(".error").textContent = messages.join(" ");
+      const group = field.closest("details");
+      if (group) group.open = true;
+    } else {
+      const line = document.createElement("p");
+      line.className = "error";
+      line.textContent = path ? `${path}: ${messages.join(" ")}` : messages.join(" ");
+      document.getElementById("loose-errors")?.append(line);
+    }
+  }
+}
+
+function showHints(state) {
+  for (const field of document.querySelectorAll("#plan-form .field[data-path]")) {
+    const { text = "", origin = "", said = "" } = state[field.dataset.path] ?? {};
+    const box = field.querySelector("input:not([type]), textarea");
+    if (box && !field.querySelector("textarea")) box.placeholder = text;
+    const unset = field.querySelector("option[data-hint]");
+    if (unset) unset.textContent = text || "–";
+    const note = field.querySelector(".note");
+    const control = field.querySelector("input:not([type]), select");
+    if (note) note.textContent = origin === "chosen" && control && !control.value ? said : "";
+  }
+}
+
 document.addEventListener("htmx:beforeSwap", (event) => {
-  if (event.detail.xhr.status === 422) { event.detail.shouldSwap = true; event.detail.isError = false; }
+  if (event.detail.xhr.status !== 422) return;
+  event.detail.shouldSwap = false;
+  event.detail.isError = false;
+  showErrors(JSON.parse(event.detail.xhr.responseText).error.fields);
+});
+document.addEventListener("htmx:afterSwap", (event) => {
+  if (event.detail.target.id !== "answer") return;
+  clearErrors();
+  const state = document.getElementById("form-state");
+  if (state) showHints(JSON.parse(state.textContent));
+});
+
+// A comparison has at most eight columns: the ninth box cannot be ticked.
+document.addEventListener("change", (event) => {
+  const form = event.target.closest("form[data-most]");
+  if (!form) return;
+  const boxes = [...form.querySelectorAll("input[type=checkbox][name=id]")];
+  const full = boxes.filter((box) => box.checked).length >= Number(form.dataset.most);
+  for (const box of boxes) box.disabled = full && !box.checked;
 });

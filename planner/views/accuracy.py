@@ -22,7 +22,11 @@ COMMAND = "python manage.py accuracy"
 def accuracy(request: HttpRequest) -> HttpResponse:
     """The page."""
     report = _report()
-    return render(request, "planner/accuracy.html", {"report": report, "rows": _rows(report), "tables": _tables(report), "command": COMMAND})
+    return render(
+        request,
+        "planner/accuracy.html",
+        {"report": report, "rows": _rows(report), "tables": _tables(report), "command": COMMAND},
+    )
 
 
 @require_GET
@@ -36,7 +40,11 @@ def accuracy_csv(request: HttpRequest) -> HttpResponse:
     """Errors by quantity and group as rows."""
     report = _report()
     rows = [*_rows(report), *({**row, "by": f"{table['by']}"} for table in _tables(report) for row in table["rows"])]
-    return csv_twin(rows, "accuracy", ["kind", "quantity", "by", "group", "n", "median_ape_pct", "p90_ape_pct", "bias_pct", "coverage", "width"])
+    return csv_twin(
+        rows,
+        "accuracy",
+        ["kind", "quantity", "by", "group", "n", "median_ape_pct", "p90_ape_pct", "bias_pct", "coverage", "width"],
+    )
 
 
 def _report() -> dict[str, Any]:
@@ -57,21 +65,30 @@ def _rows(report: dict[str, Any]) -> list[dict[str, Any]]:
     """One row a quantity, with the interval's coverage and width and the baselines where they are known."""
     return [
         {
-            "kind": kind, "quantity": quantity, **_errors(errors), "coverage": _eighty(errors, found, "interval_coverage_pct"),
-            "width": _eighty(errors, found, "interval_width"), "baselines": errors.get("baselines") or {},
+            "kind": kind,
+            "quantity": quantity,
+            **_errors(errors),
+            "coverage": _eighty(errors, found, "interval_coverage_pct"),
+            "width": _eighty(errors, found, "interval_width"),
+            "baselines": errors.get("baselines") or {},
         }
         for kind, found in _kinds(report)
         for quantity, errors in (found.get("quantities") or {}).items()
-    ]  # fmt: skip
+    ]
 
 
 def _tables(report: dict[str, Any]) -> list[dict[str, Any]]:
     """One table for each quantity and grouping, worst group first."""
     return [
         {
-            "kind": kind, "quantity": quantity, "by": by,
+            "kind": kind,
+            "quantity": quantity,
+            "by": by,
             "rows": sorted(
-                ({"kind": kind, "quantity": quantity, "group": name, **_errors(group)} for name, group in groups.items()),
+                (
+                    {"kind": kind, "quantity": quantity, "group": name, **_errors(group)}
+                    for name, group in groups.items()
+                ),
                 key=lambda row: -(row["median_ape_pct"] or 0),
             ),
         }
@@ -79,7 +96,7 @@ def _tables(report: dict[str, Any]) -> list[dict[str, Any]]:
         for quantity, errors in (found.get("quantities") or {}).items()
         for by, groups in (errors.get("by") or {}).items()
         if groups
-    ]  # fmt: skip
+    ]
 
 
 def _errors(errors: dict[str, Any]) -> dict[str, Any]:

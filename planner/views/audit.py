@@ -19,10 +19,19 @@ from roofline.errors import ScenarioError
 
 SIDES = ("claim", "before")
 EXAMPLES = (
-    ("70B, 64 × H100: 1,923 tokens/s/GPU", "workload=training&model_size.params_b=70&gpu_count=64&claim.tokens_per_s_per_gpu=1923&claim.time_days=8&claim.usd_saved=240000&before.tokens_per_s_per_gpu=847&before.time_days=18"),
-    ("13B, 8 × A100: 47 ms, $0.28", "model_size.params_b=13&gpu=a100-sxm4-80gb&gpu_count=8&claim.tpot_s=0.047&claim.tokens_per_s=2140&claim.usd_per_million_tokens=0.28&before.tpot_s=0.142&before.tokens_per_s=820&before.usd_per_million_tokens=0.73"),
-    ("98 % against 43 % of the peak, $380,000 a year", "workload=training&model=llama-3.1-8b&gpu_count=8&claim.mfu=0.98&before.mfu=0.43&claim.usd_wasted_per_year=380000"),
-)  # fmt: skip
+    (
+        "70B, 64 × H100: 1,923 tokens/s/GPU",
+        "workload=training&model_size.params_b=70&gpu_count=64&claim.tokens_per_s_per_gpu=1923&claim.time_days=8&claim.usd_saved=240000&before.tokens_per_s_per_gpu=847&before.time_days=18",
+    ),
+    (
+        "13B, 8 × A100: 47 ms, $0.28",
+        "model_size.params_b=13&gpu=a100-sxm4-80gb&gpu_count=8&claim.tpot_s=0.047&claim.tokens_per_s=2140&claim.usd_per_million_tokens=0.28&before.tpot_s=0.142&before.tokens_per_s=820&before.usd_per_million_tokens=0.73",
+    ),
+    (
+        "98 % against 43 % of the peak, $380,000 a year",
+        "workload=training&model=llama-3.1-8b&gpu_count=8&claim.mfu=0.98&before.mfu=0.43&claim.usd_wasted_per_year=380000",
+    ),
+)
 
 
 @require_GET
@@ -34,15 +43,23 @@ def audit_page(request: HttpRequest) -> HttpResponse:
     try:
         scenario, figures = read(request.GET)
         if any(figures.values()):
-            context["audit"] = claim_audit(scenario=scenario, claim=figures["claim"], before=figures["before"], user=request.user)
+            context["audit"] = claim_audit(
+                scenario=scenario, claim=figures["claim"], before=figures["before"], user=request.user
+            )
             context["verdict_class"] = verdict_class(context["audit"]["verdict"])
     except ScenarioError as error:
         errors = error.fields
     context["form"] = plan_form(scenario, errors=errors)
-    context["basic"] = [entry for entry in context["form"].first if entry.name in ("model", "gpu", "gpu_count", "training.precision")]
-    context["basic"] += [entry for group in context["form"].groups for entry in group.inputs if entry.name.startswith("model_size.")]
+    context["basic"] = [
+        entry for entry in context["form"].first if entry.name in ("model", "gpu", "gpu_count", "training.precision")
+    ]
+    context["basic"] += [
+        entry for group in context["form"].groups for entry in group.inputs if entry.name.startswith("model_size.")
+    ]
     context["claims"] = [_claim_row(name, request.GET, errors) for name in CLAIMS]
-    context["loose"] = [message for path, found in errors.items() if path.partition(".")[0] not in SIDES for message in found]
+    context["loose"] = [
+        message for path, found in errors.items() if path.partition(".")[0] not in SIDES for message in found
+    ]
     return render(request, "planner/audit.html", context, status=400 if errors else 200)
 
 
@@ -92,6 +109,11 @@ def _number(text: str) -> Any:
 def _claim_row(name: str, given: QueryDict, errors: Mapping[str, list[str]]) -> dict[str, Any]:
     unit, sentence = CLAIMS[name]
     return {
-        "name": name, "unit": unit, "help": sentence,
-        "sides": [{"side": side, "value": given.get(f"{side}.{name}", ""), "errors": errors.get(f"{side}.{name}", [])} for side in ("before", "claim")],
-    }  # fmt: skip
+        "name": name,
+        "unit": unit,
+        "help": sentence,
+        "sides": [
+            {"side": side, "value": given.get(f"{side}.{name}", ""), "errors": errors.get(f"{side}.{name}", [])}
+            for side in ("before", "claim")
+        ],
+    }

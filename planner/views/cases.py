@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET
 
 from planner.audits import claim_audit, verdict_class
@@ -14,43 +15,72 @@ from planner.present import COST, SERVING, TRAINING, answer, figure, value_at
 from planner.queries import query_of
 from planner.selectors import case_studies, predictions_of
 from planner.twins import csv_twin, json_twin
-from roofline.audit import CLAIMS
 
 # A published figure beside the predicted one.
 SAME_FIGURE = {
-    "tokens_per_s_per_gpu": "training.tokens_per_s_per_gpu", "tokens_per_s": "inference.output_tokens_per_s", "mfu": "training.mfu",
-    "tpot_s": "inference.tpot_s", "usd_per_million_tokens": "cost.usd_per_million_output_tokens", "time_days": "training.time_to_train_s",
-}  # fmt: skip
+    "tokens_per_s_per_gpu": "training.tokens_per_s_per_gpu",
+    "tokens_per_s": "inference.output_tokens_per_s",
+    "mfu": "training.mfu",
+    "tpot_s": "inference.tpot_s",
+    "usd_per_million_tokens": "cost.usd_per_million_output_tokens",
+    "time_days": "training.time_to_train_s",
+}
+LABELS = {
+    "tokens_per_s_per_gpu": gettext_lazy("Tokens/s per GPU"),
+    "tokens_per_s": gettext_lazy("Output tokens/s"),
+    "mfu": gettext_lazy("MFU"),
+    "tpot_s": gettext_lazy("Time per token"),
+    "usd_per_million_tokens": gettext_lazy("Per million tokens"),
+    "time_days": gettext_lazy("Days of the run"),
+    "usd_saved": gettext_lazy("Saved per run"),
+}
 KINDS = {"mfu": "percent", "tpot_s": "seconds", "usd_per_million_tokens": "usd", "usd_saved": "usd"}
 
 
 @require_GET
 def cases(request: HttpRequest) -> HttpResponse:
     """The page."""
-    return render(request, "planner/case_studies.html", {"studies": [_shown(study, pair) for study, pair in _predicted(request)]})
+    return render(
+        request, "planner/case_studies.html", {"studies": [_shown(study, pair) for study, pair in _predicted(request)]}
+    )
 
 
 @require_GET
 def cases_json(request: HttpRequest) -> HttpResponse:
     """Claim, predictions and audit of each study."""
-    return json_twin([
-        {
-            "slug": study.slug, "title": study.title, "story": study.story, "assumed": study.assumed, "levers": study.levers, "claim": study.claim,
-            "baseline": baseline, "optimised": optimised, "audit": _audit(study),
-        }
-        for study, (baseline, optimised) in _predicted(request)
-    ])  # fmt: skip
+    return json_twin(
+        [
+            {
+                "slug": study.slug,
+                "title": study.title,
+                "story": study.story,
+                "assumed": study.assumed,
+                "levers": study.levers,
+                "claim": study.claim,
+                "baseline": baseline,
+                "optimised": optimised,
+                "audit": _audit(study),
+            }
+            for study, (baseline, optimised) in _predicted(request)
+        ]
+    )
 
 
 @require_GET
 def cases_csv(request: HttpRequest) -> HttpResponse:
     """Published beside predicted, one figure a row."""
     rows = [
-        {"study": study.slug, "figure": row["name"], "published_before": row["before"], "published_after": row["after"],
-         "predicted_baseline": row["baseline_value"], "predicted_optimised": row["optimised_value"]}
+        {
+            "study": study.slug,
+            "figure": row["name"],
+            "published_before": row["before"],
+            "published_after": row["after"],
+            "predicted_baseline": row["baseline_value"],
+            "predicted_optimised": row["optimised_value"],
+        }
         for study, pair in _predicted(request)
         for row in _figures(study, *pair)
-    ]  # fmt: skip
+    ]
     return csv_twin(rows, "case-studies")
 
 
@@ -69,11 +99,14 @@ def _shown(study: CaseStudy, pair: tuple[dict[str, Any], dict[str, Any]]) -> dic
     audited = _audit(study)
     baseline, optimised = pair
     return {
-        "study": study, "audit": audited, "verdict_class": verdict_class(audited["verdict"]), "figures": _figures(study, *pair),
+        "study": study,
+        "audit": audited,
+        "verdict_class": verdict_class(audited["verdict"]),
+        "figures": _figures(study, *pair),
         "baseline": {"row": study.baseline, "query": query_of(study.baseline.scenario), "answer": _said(baseline)},
         "optimised": {"row": study.optimised, "query": query_of(study.optimised.scenario), "answer": _said(optimised)},
         "gains": _gains(baseline, optimised),
-    }  # fmt: skip
+    }
 
 
 def _said(result: dict[str, Any]) -> str:
@@ -87,11 +120,23 @@ def _figures(study: CaseStudy, baseline: dict[str, Any], optimised: dict[str, An
     rows = []
     for name in dict.fromkeys([*before, *after]):
         path = SAME_FIGURE.get(name)
-        rows.append({
-            "name": name, "unit": CLAIMS[name][0], "kind": "percent" if name == "mfu" else KINDS.get(name, "sig"), "before": before.get(name), "after": after.get(name),
-            **{f"{role}_value": value_at(result, path) if path else None for role, result in (("baseline", baseline), ("optimised", optimised))},
-            **{role: figure(result, metrics[path]) if path else "" for role, result in (("baseline", baseline), ("optimised", optimised))},
-        })  # fmt: skip
+        rows.append(
+            {
+                "name": name,
+                "label": LABELS.get(name, name),
+                "kind": "percent" if name == "mfu" else KINDS.get(name, "sig"),
+                "before": before.get(name),
+                "after": after.get(name),
+                **{
+                    f"{role}_value": value_at(result, path) if path else None
+                    for role, result in (("baseline", baseline), ("optimised", optimised))
+                },
+                **{
+                    role: figure(result, metrics[path]) if path else ""
+                    for role, result in (("baseline", baseline), ("optimised", optimised))
+                },
+            }
+        )
     return rows
 
 

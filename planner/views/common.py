@@ -10,8 +10,16 @@ from django.http import HttpRequest
 from planner import charts
 from planner.hardware import roofs_of
 from planner.present import (
-    answer, assumptions, change_words, headline, origin_counts, parts_table, shares, title, workload_of,
-)  # fmt: skip
+    answer,
+    assumptions,
+    change_words,
+    headline,
+    origin_counts,
+    parts_table,
+    shares,
+    title,
+    workload_of,
+)
 from planner.queries import changed, query_of
 
 Result = Mapping[str, Any]
@@ -21,13 +29,23 @@ def answer_context(scenario: Mapping[str, Any], result: Result) -> dict[str, Any
     """Everything that the answer template shows of one prediction."""
     used = assumptions(result)
     return {
-        "result": result, "query": query_of(scenario), "title": title(result), "answer": answer(result), "fits": result["memory"]["fits"],
-        "parts": parts_table(result), "bar": charts.memory_parts(result), "capacity_mark": charts.capacity_mark(result),
-        "headline": headline(result), "shares": shares(result), "assumptions": used, "counts": origin_counts(used),
-        "operators": charts.operator_rows(result), "workload": workload_of(result),
+        "result": result,
+        "query": query_of(scenario),
+        "title": title(result),
+        "answer": answer(result),
+        "fits": result["memory"]["fits"],
+        "parts": parts_table(result),
+        "bar": charts.memory_parts(result),
+        "capacity_mark": charts.capacity_mark(result),
+        "headline": headline(result),
+        "shares": shares(result),
+        "assumptions": used,
+        "counts": origin_counts(used),
+        "operators": charts.operator_rows(result),
+        "workload": workload_of(result),
         "figures": {"roofline": charts.roofline(result, roofs_of(result)), "operators": charts.operator_bars(result)},
         "fitting": [_fitting(scenario, entry) for entry in result["memory"].get("would_fit") or []],
-    }  # fmt: skip
+    }
 
 
 def _fitting(scenario: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -48,31 +48,58 @@ def compare(request: HttpRequest) -> HttpResponse:
     baseline = _baseline(request, columns)
     good = [column for column in columns if column.result]
     results = [column.result for column in columns]
-    figures = chart_figures([column.name for column in good], [column.result for column in good if column.result], _position(columns, good, baseline)) if good else []
+    figures = (
+        chart_figures(
+            [column.name for column in good],
+            [column.result for column in good if column.result],
+            _position(columns, good, baseline),
+        )
+        if good
+        else []
+    )
     taken = {column.row.pk for column in columns if column.row}
-    return render(request, "planner/compare.html", {
-        "columns": [
-            {"column": column, "index": index, "baseline": index == baseline, "without": _address(columns, without=index), "as_baseline": _address(columns, baseline=index),
-             "answer": answer(column.result) if column.result else column.error}
-            for index, column in enumerate(columns)
-        ],
-        "inputs": input_rows(results, baseline) if columns else [], "results": result_rows(results, baseline) if columns else [],
-        "figures": [(f"figure-{number}", name, figure) for number, (name, figure) in enumerate(figures)],
-        "others": [row for row in scenarios_visible(request.user)[:200] if row.pk not in taken], "keys": [column.key for column in columns],
-        "full": len(columns) >= MOST_COMPARED, "most": MOST_COMPARED, "comparisons": comparisons_visible(request.user)[:20],
-        "ids": [column.row.pk for column in columns if column.row], "saveable": len(columns) >= 2 and all(column.row for column in columns),
-        "baseline_id": columns[baseline].row.pk if columns and columns[baseline].row else "",
-    })  # fmt: skip
+    return render(
+        request,
+        "planner/compare.html",
+        {
+            "columns": [
+                {
+                    "column": column,
+                    "index": index,
+                    "baseline": index == baseline,
+                    "without": _address(columns, without=index),
+                    "as_baseline": _address(columns, baseline=index),
+                    "answer": answer(column.result) if column.result else column.error,
+                }
+                for index, column in enumerate(columns)
+            ],
+            "inputs": input_rows(results, baseline) if columns else [],
+            "results": result_rows(results, baseline) if columns else [],
+            "figures": [(f"figure-{number}", name, figure) for number, (name, figure) in enumerate(figures)],
+            "others": [row for row in scenarios_visible(request.user)[:200] if row.pk not in taken],
+            "keys": [column.key for column in columns],
+            "full": len(columns) >= MOST_COMPARED,
+            "most": MOST_COMPARED,
+            "comparisons": comparisons_visible(request.user)[:20],
+            "ids": [column.row.pk for column in columns if column.row],
+            "saveable": len(columns) >= 2 and all(column.row for column in columns),
+            "baseline_id": columns[baseline].row.pk if columns and columns[baseline].row else "",
+        },
+    )
 
 
 @require_GET
 def compare_json(request: HttpRequest) -> HttpResponse:
     """The predictions, in order, with their names."""
     columns = _columns(request)
-    return json_twin({
-        "baseline": _baseline(request, columns),
-        "scenarios": [{"name": column.name, "prediction": column.result, "error": column.error or None} for column in columns],
-    })  # fmt: skip
+    return json_twin(
+        {
+            "baseline": _baseline(request, columns),
+            "scenarios": [
+                {"name": column.name, "prediction": column.result, "error": column.error or None} for column in columns
+            ],
+        }
+    )
 
 
 @require_GET
@@ -83,8 +110,14 @@ def compare_csv(request: HttpRequest) -> HttpResponse:
         return csv_twin([], "compare", ["field"])
     results, baseline = [column.result for column in columns], _baseline(request, columns)
     names = [f"{index + 1} {column.name}" for index, column in enumerate(columns)]
-    rows = [{"field": row["path"], **{name: cell["text"] for name, cell in zip(names, row["cells"], strict=True)}} for row in input_rows(results, baseline)]
-    rows += [{"field": row["path"], **{name: cell["value"] for name, cell in zip(names, row["cells"], strict=True)}} for row in result_rows(results, baseline)]
+    rows = [
+        {"field": row["path"], **{name: cell["text"] for name, cell in zip(names, row["cells"], strict=True)}}
+        for row in input_rows(results, baseline)
+    ]
+    rows += [
+        {"field": row["path"], **{name: cell["value"] for name, cell in zip(names, row["cells"], strict=True)}}
+        for row in result_rows(results, baseline)
+    ]
     return csv_twin(rows, "compare", ["field", *names])
 
 
@@ -93,7 +126,9 @@ def comparison(request: HttpRequest, pk: int) -> HttpResponse:
     """A saved comparison: its address."""
     row = _comparison(request, pk)
     rows = [column.scenario for column in row.columns.all()]
-    baseline = next((index for index, scenario in enumerate(rows) if row.baseline and scenario.pk == row.baseline.pk), 0)
+    baseline = next(
+        (index for index, scenario in enumerate(rows) if row.baseline and scenario.pk == row.baseline.pk), 0
+    )
     pairs = [*(("id", str(scenario.pk)) for scenario in rows), ("baseline", str(baseline))]
     return HttpResponseRedirect(f"{reverse('compare')}?{urlencode(pairs)}")
 
@@ -105,7 +140,9 @@ def comparison_save(request: HttpRequest) -> HttpResponse:
     rows = scenarios_by_id(user=request.user, ids=_numbers(request.POST.getlist("id")))
     baseline = next((row for row in rows if str(row.pk) == request.POST.get("baseline")), None)
     try:
-        kept = comparison_create(owner=request.user, name=request.POST.get("name") or _("Comparison"), scenarios=rows, baseline=baseline)
+        kept = comparison_create(
+            owner=request.user, name=request.POST.get("name") or _("Comparison"), scenarios=rows, baseline=baseline
+        )
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return HttpResponseRedirect(reverse("compare"))
@@ -134,7 +171,9 @@ def _columns(request: HttpRequest) -> list[Column]:
     columns += [_unsaved(text) for text in request.GET.getlist("q")]
     columns = columns[:MOST_COMPARED]
     asked = [column for column in columns if not column.error]
-    for column, found in zip(asked, predictions_of([column.scenario for column in asked], user=request.user), strict=True):
+    for column, found in zip(
+        asked, predictions_of([column.scenario for column in asked], user=request.user), strict=True
+    ):
         if "error" in found:
             column.error = found["error"]["message"]
         else:

@@ -77,7 +77,9 @@ def plan_csv(request: HttpRequest) -> HttpResponse:
 
 def result_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A prediction as rows: its scenario, then its figures."""
-    rows: list[dict[str, Any]] = [{"field": f"scenario.{path}", "value": value} for path, value in flat_values(result["scenario"])]
+    rows: list[dict[str, Any]] = [
+        {"field": f"scenario.{path}", "value": value} for path, value in flat_values(result["scenario"])
+    ]
     rows.append({"field": "memory.fits", "value": result["memory"]["fits"]})
     rows += [{"field": f"memory.per_gpu.{key}", "value": value} for key, value in result["memory"]["per_gpu"].items()]
     for metric in metrics_of(result["scenario"]["workload"]):

@@ -35,14 +35,20 @@ def rank(request: HttpRequest) -> HttpResponse:
         context["form"] = plan_form(request.GET.dict(), errors=error.fields, short=True)
         return render(request, "planner/rank.html", context, status=400)
     context |= {
-        "form": plan_form(scenario, short=True), "ranking": found, "query": query_of(scenario), "model": model_name(scenario),
-        "columns": _columns(found), "figures": {"bubbles": _bubbles(found)}, "answer": _answer(found),
+        "form": plan_form(scenario, short=True),
+        "ranking": found,
+        "query": query_of(scenario),
+        "model": model_name(scenario),
+        "columns": _columns(found),
+        "figures": {"bubbles": _bubbles(found)},
+        "answer": _answer(found),
         "folds": [
             ("meeting", "", [_row(row, found) for row in found.meeting]),
+            ("others", _("The same GPUs at other counts"), [_row(row, found) for row in found.others]),
             ("missing", _("Too slow for the service level"), [_row(row, found) for row in found.missing]),
             ("too-small", _("Does not fit"), [_row(row, found) for row in found.too_small]),
         ],
-    }  # fmt: skip
+    }
     return render(request, "planner/rank.html", context)
 
 
@@ -70,12 +76,20 @@ def _ranking(request: HttpRequest, scenario: dict[str, Any]) -> Ranking:
 
 def _facts(request: HttpRequest) -> list[dict[str, Any]]:
     found = _ranking(request, scenario_from_query(request.GET))
-    return [row_facts(row, found) for row in (*found.meeting, *found.missing, *found.too_small)]
+    return [row_facts(row, found) for row in (*found.meeting, *found.others, *found.missing, *found.too_small)]
 
 
 def _metrics(found: Ranking) -> list[Any]:
     if found.workload == "inference":
-        wanted = ("output_tokens_per_s", "output_tokens_per_s_per_gpu", "ttft_s", "tpot_s", "usd_per_hour", "usd_per_million_output_tokens", "energy_kwh")
+        wanted = (
+            "output_tokens_per_s",
+            "output_tokens_per_s_per_gpu",
+            "ttft_s",
+            "tpot_s",
+            "usd_per_hour",
+            "usd_per_million_output_tokens",
+            "energy_kwh",
+        )
     else:
         wanted = ("tokens_per_s_per_gpu", "mfu", "time_to_train_s", "usd_per_hour", "usd_per_run", "energy_kwh")
     table = {metric.key: metric for metric in (*(SERVING if found.workload == "inference" else TRAINING), *COST)}
@@ -89,30 +103,48 @@ def _columns(found: Ranking) -> list[str]:
 def _row(row: Ranked, found: Ranking) -> dict[str, Any]:
     price = value_at(row.result, "cost.price") or {}
     return {
-        "gpu": row.gpu, "count": row.count, "layout": row.layout, "query": row.query, "fits": row.fits,
+        "gpu": row.gpu,
+        "count": row.count,
+        "layout": row.layout,
+        "query": row.query,
+        "fits": row.fits,
         "cells": [figure(row.result, metric) for metric in _metrics(found)] if row.fits else [],
-        "missing_bytes": value_at(row.result, "memory.per_gpu.total_bytes"), "price_date": price.get("date"),
+        "missing_bytes": value_at(row.result, "memory.per_gpu.total_bytes"),
+        "price_date": price.get("date"),
         "basis": value_at(row.result, "interval.basis"),
-    }  # fmt: skip
+    }
 
 
 def _bubbles(found: Ranking) -> charts.Figure:
     rows = [
         {
-            "x": value_at(row.result, SPEED[found.workload]), "y": row.cost, "size": row.count, "meets": row.meets,
-            "label": f"{row.count} × {row.gpu.name}", "url": f"{reverse('plan')}?{row.query}",
+            "x": value_at(row.result, SPEED[found.workload]),
+            "y": row.cost,
+            "size": row.count,
+            "meets": row.meets,
+            "label": f"{row.count} × {row.gpu.name}",
+            "url": f"{reverse('plan')}?{row.query}",
         }
-        for row in (*found.meeting, *found.missing)
-    ]  # fmt: skip
-    unit = {"usd_per_million_output_tokens": _("$ per million output tokens"), "usd_per_run": _("$ per run"), "usd_per_million_total_tokens": _("$ per million tokens")}
-    return charts.bubbles(rows, str(_("tokens/s per GPU")), str(unit.get(found.cost_path.rpartition(".")[2], _("$ per hour"))))
+        for row in (*found.meeting, *found.others, *found.missing)
+    ]
+    unit = {
+        "usd_per_million_output_tokens": _("$ per million output tokens"),
+        "usd_per_run": _("$ per run"),
+        "usd_per_million_total_tokens": _("$ per million tokens"),
+    }
+    return charts.bubbles(
+        rows, str(_("tokens/s per GPU")), str(unit.get(found.cost_path.rpartition(".")[2], _("$ per hour")))
+    )
 
 
 def _answer(found: Ranking) -> str:
     if not found.meeting:
-        return str(_("No accelerator of the catalogue meets this: see what misses the service level and what does not fit below."))
+        return str(_("No accelerator meets this: see below what misses the service level and what does not fit."))
     best = found.meeting[0]
     label = {metric.path: metric for metric in COST}[found.cost_path]
     return _("%(count)d × %(gpu)s is the cheapest: %(cost)s (%(label)s).") % {
-        "count": best.count, "gpu": best.gpu.name, "cost": figure(best.result, label), "label": str(label.label).lower(),
-    }  # fmt: skip
+        "count": best.count,
+        "gpu": best.gpu.name,
+        "cost": figure(best.result, label),
+        "label": str(label.label).lower(),
+    }

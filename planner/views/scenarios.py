@@ -32,14 +32,28 @@ def scenarios(request: HttpRequest) -> HttpResponse:
     page = Paginator(_found(request), PAGE).get_page(request.GET.get("page"))
     answers = predictions_of([row.scenario for row in page], user=request.user)
     rows = [
-        {"row": row, "query": query_of(row.scenario), "mine": may_change(request.user, row),
-         "answer": found["error"]["message"] if "error" in found else answer(found)}
+        {
+            "row": row,
+            "query": query_of(row.scenario),
+            "mine": may_change(request.user, row),
+            "answer": found["error"]["message"] if "error" in found else answer(found),
+        }
         for row, found in zip(page, answers, strict=True)
-    ]  # fmt: skip
-    return render(request, "planner/scenarios.html", {
-        "rows": rows, "page": page, "tags": tags_in_use(), "tag": request.GET.get("tag", ""), "words": request.GET.get("q", ""),
-        "workload": request.GET.get("workload", ""), "mine": "mine" in request.GET, "most": MOST_COMPARED,
-    })  # fmt: skip
+    ]
+    return render(
+        request,
+        "planner/scenarios.html",
+        {
+            "rows": rows,
+            "page": page,
+            "tags": tags_in_use(),
+            "tag": request.GET.get("tag", ""),
+            "words": request.GET.get("q", ""),
+            "workload": request.GET.get("workload", ""),
+            "mine": "mine" in request.GET,
+            "most": MOST_COMPARED,
+        },
+    )
 
 
 @require_GET
@@ -53,8 +67,9 @@ def scenarios_csv(request: HttpRequest) -> HttpResponse:
     """The same as rows; the scenario is its Plan address."""
     return csv_twin(
         [_facts(row) | {"plan": f"{reverse('plan')}?{query_of(row.scenario)}"} for row in _found(request)],
-        "scenarios", ["id", "name", "owner", "tags", "workload", "changed", "plan"],
-    )  # fmt: skip
+        "scenarios",
+        ["id", "name", "owner", "tags", "workload", "changed", "plan"],
+    )
 
 
 @require_http_methods(["GET", "POST"])
@@ -73,7 +88,11 @@ def scenario_new(request: HttpRequest) -> HttpResponse:
         scenario_create(owner=request.user, scenario=scenario, **form.cleaned_data)
         messages.success(request, _("Saved."))
         return HttpResponseRedirect(reverse("scenarios"))
-    return render(request, "planner/scenario_form.html", {"form": form, "answer": answer(result), "query": query, "heading": _("Save this scenario")})
+    return render(
+        request,
+        "planner/scenario_form.html",
+        {"form": form, "answer": answer(result), "query": query, "heading": _("Save this scenario")},
+    )
 
 
 @require_http_methods(["GET", "POST"])
@@ -86,7 +105,11 @@ def scenario_edit(request: HttpRequest, pk: int) -> HttpResponse:
         scenario_update(user=request.user, row=row, **form.cleaned_data)
         messages.success(request, _("Saved."))
         return HttpResponseRedirect(reverse("scenarios"))
-    return render(request, "planner/scenario_form.html", {"form": form, "row": row, "query": query_of(row.scenario), "heading": row.name})
+    return render(
+        request,
+        "planner/scenario_form.html",
+        {"form": form, "row": row, "query": query_of(row.scenario), "heading": row.name},
+    )
 
 
 @require_POST
@@ -110,7 +133,11 @@ def scenario_remove(request: HttpRequest, pk: int) -> HttpResponse:
 def _found(request: HttpRequest) -> Any:
     given = request.GET
     return scenarios_found(
-        user=request.user, words=given.get("q", "")[:200], tag=given.get("tag", ""), mine="mine" in given, workload=given.get("workload", "")
+        user=request.user,
+        words=given.get("q", "")[:200],
+        tag=given.get("tag", ""),
+        mine="mine" in given,
+        workload=given.get("workload", ""),
     )
 
 
@@ -123,6 +150,12 @@ def _row(request: HttpRequest, pk: int) -> Scenario:
 
 def _facts(row: Scenario) -> dict[str, Any]:
     return {
-        "id": row.pk, "name": row.name, "owner": str(row.owner or ""), "tags": [tag.name for tag in row.tags.all()],
-        "workload": row.workload, "notes": row.notes, "seeded": row.seeded, "changed": row.changed.isoformat(),
-    }  # fmt: skip
+        "id": row.pk,
+        "name": row.name,
+        "owner": str(row.owner or ""),
+        "tags": [tag.name for tag in row.tags.all()],
+        "workload": row.workload,
+        "notes": row.notes,
+        "seeded": row.seeded,
+        "changed": row.changed.isoformat(),
+    }

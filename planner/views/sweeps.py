@@ -34,7 +34,11 @@ LATEST = 20
 def sweep(request: HttpRequest) -> HttpResponse:
     """The form with ranges, the number of combinations and the time that they take; POST starts it."""
     given = request.POST if request.method == "POST" else request.GET
-    context: dict[str, Any] = {"models": model_names(), "gpus": gpu_names(), "sweeps": sweeps_visible(request.user)[:LATEST]}
+    context: dict[str, Any] = {
+        "models": model_names(),
+        "gpus": gpu_names(),
+        "sweeps": sweeps_visible(request.user)[:LATEST],
+    }
     try:
         space = scenario_from_query(given, ranges=True)
         if request.method == "POST":
@@ -97,7 +101,9 @@ def sweep_json(request: HttpRequest, pk: UUID) -> HttpResponse:
 def sweep_csv(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The same as rows: the point's values, then its figures."""
     rows = _filtered(request, _sweep(request, pk))
-    return csv_twin([{**row["values"], **{key: value for key, value in row.items() if key != "values"}} for row in rows], "sweep")
+    return csv_twin(
+        [{**row["values"], **{key: value for key, value in row.items() if key != "values"}} for row in rows], "sweep"
+    )
 
 
 @require_GET
@@ -114,9 +120,15 @@ def sweeps_csv(request: HttpRequest) -> HttpResponse:
 
 def _listed(request: HttpRequest) -> list[dict[str, Any]]:
     return [
-        {"id": str(row.pk), "name": row.name, "total": row.total, "status": row.job.status if row.job else None, "created": row.created.isoformat()}
+        {
+            "id": str(row.pk),
+            "name": row.name,
+            "total": row.total,
+            "status": row.job.status if row.job else None,
+            "created": row.created.isoformat(),
+        }
         for row in sweeps_visible(request.user)
-    ]  # fmt: skip
+    ]
 
 
 def _sweep(request: HttpRequest, pk: UUID) -> Sweep:
@@ -130,12 +142,21 @@ def _detail(request: HttpRequest, row: Sweep) -> dict[str, Any]:
     rows = _filtered(request, row)
     page = Paginator(rows, PAGE).get_page(request.GET.get("page"))
     axes = space_axes(row.space)
-    metrics = [metric for metric in metrics_of(row.workload) if any(entry.get(metric.key) is not None for entry in rows[:PAGE])]
+    metrics = [
+        metric for metric in metrics_of(row.workload) if any(entry.get(metric.key) is not None for entry in rows[:PAGE])
+    ]
     return _status(row, rows) | {
-        "page": page, "axes": axes, "metrics": metrics,
-        "rows": [{"row": entry, "said": values_said(entry["values"]), "query": point_url(row, axes, entry["n"])} for entry in page],
-        "bounds": sorted({entry["bound"] for entry in rows if entry.get("bound")}), "filters": request.GET, "found": len(rows),
-    }  # fmt: skip
+        "page": page,
+        "axes": axes,
+        "metrics": metrics,
+        "rows": [
+            {"row": entry, "said": values_said(entry["values"]), "query": point_url(row, axes, entry["n"])}
+            for entry in page
+        ],
+        "bounds": sorted({entry["bound"] for entry in rows if entry.get("bound")}),
+        "filters": request.GET,
+        "found": len(rows),
+    }
 
 
 def _status(row: Sweep, rows: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
@@ -147,7 +168,12 @@ def _status(row: Sweep, rows: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
         known = [point for point in points if point.get(x) is not None and point.get(y) is not None]
         stride = max(1, len(known) // MOST_DRAWN)
         return [
-            {x: point[x], y: point[y], "label": values_said(point["values"]), "url": f"{reverse('plan')}?{point_url(row, axes, point['n'])}"}
+            {
+                x: point[x],
+                y: point[y],
+                "label": values_said(point["values"]),
+                "url": f"{reverse('plan')}?{point_url(row, axes, point['n'])}",
+            }
             for point in known[::stride]
         ]
 
@@ -156,7 +182,11 @@ def _status(row: Sweep, rows: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
         on_front = [point for point in front if point["front"] == kind.key]
         if on_front:
             figure = charts.pareto(
-                drawn(rows, kind.x, kind.y), drawn(on_front, kind.x, kind.y), kind.x, kind.y, (str(kind.titles[0]), str(kind.titles[1]))
+                drawn(rows, kind.x, kind.y),
+                drawn(on_front, kind.x, kind.y),
+                kind.x,
+                kind.y,
+                (str(kind.titles[0]), str(kind.titles[1])),
             )
             figures.append((f"front-{kind.key}", kind.title, figure))
     return {"sweep": row, "job": job, "figures": figures, "rate": _rate(row), "query": query_of(row.space)}

@@ -1,0 +1,54 @@
+"""The published record: how much of the peak the shipped reference runs reached, by model kind and architecture."""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from importlib import resources
+from statistics import median
+
+from django.utils.translation import gettext as _
+
+from gpus.selectors import gpu_book
+from roofline.audit import Record
+
+SIXTEEN_BIT = ("bf16", "fp16", "")  # a blank precision means bf16
+FEWEST = 5  # runs that make a record
+DENSE = 0.99  # active over total parameters from which on a model counts as dense
+
+
+def record_of(*, moe: bool, architecture: str) -> Record | None:
+    """The record of 16-bit training runs of dense or MoE models on an architecture; of all where it has few."""
+    runs = _runs(moe)
+    own = [run for run in runs if run[0] == architecture]
+    kind = _("mixture-of-experts models") if moe else _("dense models")
+    if len(own) >= FEWEST:
+        return _record(own, _("%(kind)s on %(architecture)s") % {"kind": kind, "architecture": architecture})
+    return _record(runs, str(kind)) if len(runs) >= FEWEST else None
+
+
+def _record(runs: list[tuple[str, float, str]], label: str) -> Record:
+    _architecture, best, source = max(runs, key=lambda run: run[1])
+    return Record(label, len(runs), median(run[1] for run in runs), best, source)
+
+
+@cache
+def _runs(moe: bool) -> list[tuple[str, float, str]]:
+    """(architecture, MFU as a share, source) of the runs that state it."""
+    gpus = gpu_book().values
+    table = resources.files("roofline") / "data" / "measurements" / "training.csv"
+    with table.open(encoding="utf-8", newline="") as lines:
+        return [
+            (
+                gpus[row["gpu_slug"]].architecture if row["gpu_slug"] in gpus else "",
+                float(row["mfu_pct"]) / 100,
+                row["source"],
+            )
+            for row in csv.DictReader(lines)
+            if row["mfu_pct"] and row["precision"] in SIXTEEN_BIT and _is_moe(row) is moe
+        ]
+
+
+def _is_moe(row: dict[str, str]) -> bool:
+    total, active = (float(row[key]) if row[key] else None for key in ("params_b", "active_params_b"))
+    return bool(total and active and active < DENSE * total)
