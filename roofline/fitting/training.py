@@ -15,12 +15,13 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
 
 from roofline.codes import TRAINING_PRECISIONS
 from roofline.columns import Batch
 from roofline.hardware import Gpu
-from roofline.training.coefficients import build, family
+from roofline.training.coefficients import build
+from roofline.training.corrections import BASES, KINDS, LEVELS, TUNINGS, Cell, key_words, locate, signature
+from roofline.training.families import family
 from roofline.training.parameters import BY_NAME, FAMILY_PRIORS, PARAMETERS
 from roofline.training.speed import step_of
 from roofline.validation.training_batch import batch_of
@@ -30,6 +31,19 @@ Floats = NDArray[np.float64]
 FOLDS = 5
 OUTLIER_SCALE = 0.08  # log error from which a run counts less than quadratically
 NOISE = 0.08  # log error of one configuration that a prior's spread is weighed against
+STEP = 0.05  # of finite differences, in spreads
+LONGEST_MOVE = 1.5  # of one coefficient in one step of the fit, in spreads
+FULL_STEPS, FEW_STEPS = 14, 2
+KAPPA = (3.0, 3.0, 1.0)  # runs' worth of doubt at each level of corrections
+LARGEST_RESIDUAL = 0.5
+COVERED = 0.8  # share of measurements that an interval holds
+FEWEST = 12  # residuals that a quantile needs
+SOURCE = "fit to data/measurements/training.csv"
+FAMILY_MEANINGS = {
+    "gemm": "share of the dense peak that large matrix products reach",
+    "attention": "share of the 16-bit peak that attention kernels reach",
+    "framework": "time on the GPU over that of the operators",
+}
 STORE = Path(__file__).parent.parent / "coefficients"
 
 
@@ -43,10 +57,13 @@ class Sample:
     measured: Floats  # log tokens/s/GPU
     folds: NDArray[np.intp]
     weights: Floats
+    keys: Sequence[tuple[str, str, str]]  # of the levels of corrections
 
-    def without(self, fold: int) -> NDArray[np.bool_]:
-        """Which runs a fit for `fold` may see."""
-        return self.folds != fold
+    def owners(self, space: "Vector") -> list[NDArray[np.bool_]]:
+        """For each coefficient the runs that it touches."""
+        keyed = [set(_keys(run)) for run in self.runs]
+        everywhere = np.ones(len(self.runs), dtype=bool)
+        return [np.array([name in keys for keys in keyed]) if "/" in name else everywhere for name in space.names]
 
 
 def fold_key(run: Run) -> str:
@@ -77,6 +94,7 @@ def sample(found: Sequence[Run]) -> Sample:
         measured=np.log([run.speed for run in found]),
         folds=np.array([fold_of(run) for run in found], dtype=np.intp),
         weights=np.array([often[key] ** -0.5 for key in keys]),
+        keys=[group_keys(run) for run in found],
     )
 
 
@@ -94,6 +112,15 @@ class Vector:
         logit = np.log(self.priors / np.where(self.shares, 1.0 - self.priors, 1.0)) + self.spreads * theta
         positive = np.exp(logit)
         return dict(zip(self.names, np.where(self.shares, positive / (1.0 + positive), positive).tolist(), strict=True))
+
+    def groups(self) -> list[list[int]]:
+        """Positions of coefficients that may be moved together: those of one kind that no run shares."""
+        together: dict[str, list[int]] = {}
+        for position, name in enumerate(self.names):
+            kind, _, rest = name.partition("/")
+            sixteen = "16" if rest.endswith("/bf16") else "other"
+            together.setdefault(f"{kind}/{sixteen}" if rest else name, []).append(position)
+        return list(together.values())
 
 
 def vector(found: Sequence[Run]) -> Vector:
@@ -127,21 +154,33 @@ def log_speed(values: Mapping[str, float], batch: Batch, gpus: Sequence[Gpu]) ->
     return speed
 
 
-def fit(data: Sample, seen: NDArray[np.bool_], start: Floats | None = None) -> tuple[Vector, Floats]:
-    """The coefficients that fit the runs `seen`."""
+def fit(data: Sample, seen: NDArray[np.bool_], space: Vector, start: Floats, steps: int) -> Floats:
+    """The vector that fits the runs `seen`: damped Gauss-Newton on a robust loss with the priors as further residuals."""
     index = np.flatnonzero(seen)
-    space = vector(data.runs)
-    batch = take(data.batch, index)
-    target, weights = data.measured[index], data.weights[index]
+    batch, theta = take(data.batch, index), start.copy()
+    owners = [rows[index] for rows in data.owners(space)]
+    weights = (data.weights[index] / NOISE) ** 2
+    for _ in range(steps):
+        now = log_speed(space.values(theta), batch, data.gpus)
+        error = data.measured[index] - now
+        pull = weights / np.sqrt(1.0 + (error / OUTLIER_SCALE) ** 2)
+        slopes = jacobian(space, theta, now, batch, data.gpus, owners)
+        curvature = (slopes * pull[:, None]).T @ slopes + np.eye(len(theta))
+        move = np.linalg.solve(curvature, slopes.T @ (pull * error) - theta)
+        theta = theta + move * min(1.0, LONGEST_MOVE / float(np.abs(move).max()))
+    return theta
 
-    def residuals(theta: Floats) -> Floats:
-        error = (log_speed(space.values(theta), batch, data.gpus) - target) / OUTLIER_SCALE
-        robust = np.sign(error) * np.sqrt(2.0 * (np.sqrt(1.0 + error * error) - 1.0))
-        return np.concatenate([weights * robust * (OUTLIER_SCALE / NOISE), theta])
 
-    first = np.zeros(len(space.names)) if start is None else start
-    found = least_squares(residuals, first, method="trf", x_scale=1.0, max_nfev=60, ftol=1e-5, xtol=1e-5)
-    return space, found.x
+def jacobian(space: Vector, theta: Floats, now: Floats, batch: Batch, gpus: Sequence[Gpu], owners: Sequence[NDArray[np.bool_]]) -> Floats:
+    """Derivatives of the log speed, shape (runs, coefficients). Coefficients of one group touch different runs and are moved together."""
+    slopes = np.zeros((len(now), len(theta)))
+    for members in space.groups():
+        moved = theta.copy()
+        moved[members] += STEP
+        change = (log_speed(space.values(moved), batch, gpus) - now) / STEP
+        for column in members:
+            slopes[:, column] = np.where(owners[column], change, 0.0)
+    return slopes
 
 
 def take(batch: Batch, index: NDArray[np.intp]) -> Batch:
@@ -156,14 +195,166 @@ def take(batch: Batch, index: NDArray[np.intp]) -> Batch:
     )
 
 
-def cross_validated(data: Sample) -> tuple[list[dict[str, float]], dict[str, float], Floats]:
-    """Values of each fold, of all runs, and the log residual of every run by the fold that did not see it."""
-    space, everything = fit(data, np.ones(len(data.runs), dtype=bool))
-    folds, residual = [], np.zeros(len(data.runs))
-    for fold in range(FOLDS):
-        _, theta = fit(data, data.without(fold), everything)
-        values = space.values(theta)
-        folds.append(values)
-        left = np.flatnonzero(~data.without(fold))
-        residual[left] = data.measured[left] - log_speed(values, take(data.batch, left), data.gpus)
-    return folds, space.values(everything), residual
+@dataclass(frozen=True)
+class Fitted:
+    """One fit: named values, their relative errors, and the group corrections on top."""
+
+    values: Mapping[str, float]
+    errors: Mapping[str, float]
+    cells: Sequence[Cell]
+
+
+def relative_errors(space: Vector, data: Sample, theta: Floats) -> dict[str, float]:
+    """Standard error of the logarithm (for shares of the logit) of every coefficient, from the curvature at the fit."""
+    now = log_speed(space.values(theta), data.batch, data.gpus)
+    slopes = jacobian(space, theta, now, data.batch, data.gpus, data.owners(space)) * (data.weights / NOISE)[:, None]
+    covariance = np.linalg.inv(slopes.T @ slopes + np.eye(len(theta)))
+    return dict(zip(space.names, (space.spreads * np.sqrt(np.diag(covariance))).tolist(), strict=True))
+
+
+def group_keys(run: Run) -> tuple[str, str, str]:
+    """Keys of the three levels of corrections that a run belongs to."""
+    columns = run.architecture.columns()
+    kind, tuning = KINDS[int(columns.is_moe)], TUNINGS[int(run.method in ("lora", "qlora"))]
+    return key_words(run.gpu, run.precision, run.framework, kind, tuning, float(signature(columns)))
+
+
+def shrunken(data: Sample, seen: NDArray[np.bool_], residual: Floats) -> list[Cell]:
+    """Corrections from the log residuals of the runs `seen`: each level on what the one above leaves."""
+    left = np.clip(residual, -LARGEST_RESIDUAL, LARGEST_RESIDUAL)
+    cells = []
+    for depth, level in enumerate(LEVELS):
+        groups: dict[str, list[int]] = {}
+        for index in np.flatnonzero(seen):
+            groups.setdefault(data.keys[index][depth], []).append(int(index))
+        for key, members in sorted(groups.items()):
+            weight = data.weights[members]
+            runs = float(weight.sum())
+            value = float(weight @ left[members]) / (runs + KAPPA[depth])
+            cells.append(Cell(level, key, runs, value))
+            left[members] -= value
+    return cells
+
+
+def complete_fit(data: Sample, seen: NDArray[np.bool_], start: Floats | None = None) -> tuple[Fitted, Floats]:
+    """Coefficients and corrections from the runs `seen`; also the vector, as a start for the next fit."""
+    space = vector(data.runs)
+    theta = fit(data, seen, space, np.zeros(len(space.names)), FULL_STEPS) if start is None else fit(data, seen, space, start, FEW_STEPS)
+    values = space.values(theta)
+    residual = data.measured - log_speed(values, data.batch, data.gpus)
+    errors = relative_errors(space, data, theta) if start is None else {}
+    return Fitted(values, errors, shrunken(data, seen, residual)), theta
+
+
+def predicted(model: Fitted, data: Sample, index: NDArray[np.intp]) -> tuple[Floats, NDArray[np.intp]]:
+    """Log speed of the runs `index` and the basis of each, corrections included."""
+    batch = take(data.batch, index)
+    place = locate(batch, build(model.values, data.gpus, model.cells).corrections)
+    return log_speed(model.values, batch, data.gpus) + place.value, place.basis
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """Fits with parts left out, and what they say about the runs that they did not see."""
+
+    whole: Fitted
+    folds: Sequence[Fitted]
+    residual: Floats
+    basis: NDArray[np.intp]
+
+
+def cross_validate(data: Sample, groups: NDArray[np.intp] | None = None) -> CrossValidation:
+    """Leave out each fold (or each of `groups`) in turn."""
+    parts = data.folds if groups is None else groups
+    whole, theta = complete_fit(data, np.ones(len(data.runs), dtype=bool))
+    fits, residual, basis = [], np.zeros(len(data.runs)), np.zeros(len(data.runs), dtype=np.intp)
+    for part in range(int(parts.max()) + 1):
+        seen = parts != part
+        left = np.flatnonzero(~seen)
+        model, _ = complete_fit(data, seen, theta)
+        fits.append(model)
+        log_predicted, basis[left] = predicted(model, data, left)
+        residual[left] = data.measured[left] - log_predicted
+    return CrossValidation(whole, fits, residual, basis)
+
+
+def interval_rows(data: Sample, own: CrossValidation, away: CrossValidation) -> list[dict[str, object]]:
+    """Quantiles of left-out log residuals by basis and kind. Where no run of the GPU's family is known, those of whole sources left out."""
+    kinds = np.array([int(run.architecture.columns().is_moe) for run in data.runs])
+    rows: list[dict[str, object]] = []
+    for basis in range(len(BASES)):
+        for code, kind in enumerate(KINDS):
+            pools = [found.residual[(found.basis == basis) & (kinds == code)] for found in (own, away)]
+            pool = np.concatenate(pools) if basis < 3 else pools[0]
+            if len(pool) < FEWEST:
+                pool = away.residual[(kinds == code) & (away.basis <= max(basis, 1))]
+            low, high = np.quantile(pool, (0.5 - COVERED / 2, 0.5 + COVERED / 2))
+            rows.append({"basis": basis, "kind": kind, "runs": len(pool), "low": f"{low:.4f}", "high": f"{high:.4f}", "meaning": BASES[basis]})
+    return rows
+
+
+def write(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
+    """A CSV file with the keys of the first row as columns."""
+    with path.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.DictWriter(out, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def value_rows(fold: str, model: Fitted, errors: Mapping[str, float], runs: int) -> list[dict[str, object]]:
+    """One row for each coefficient."""
+    rows: list[dict[str, object]] = []
+    for name, value in model.values.items():
+        known = BY_NAME.get(name)
+        prior = known.prior if known else _family_prior(name)[0]
+        unit, meaning = (known.unit, known.meaning) if known else ("1", FAMILY_MEANINGS[name.partition("/")[0]])
+        rows.append(
+            {
+                "fold": fold,
+                "name": name,
+                "value": f"{value:.5g}",
+                "error": f"{errors[name]:.3f}",
+                "prior": f"{prior:.5g}",
+                "unit": unit,
+                "runs": runs,
+                "meaning": meaning,
+                "source": SOURCE,
+            }
+        )
+    return rows
+
+
+def cell_rows(fold: str, model: Fitted) -> list[dict[str, object]]:
+    """One row for each group correction."""
+    return [{"fold": fold, "level": c.level, "key": c.key, "runs": f"{c.runs:.2f}", "value": f"{c.value:.4f}"} for c in model.cells]
+
+
+def main() -> int:
+    """Fit, validate, store and print."""
+    found, _ = runs(shipped_rows())
+    data = sample([run for run in found if usable(run)])
+    own = cross_validate(data)
+    sources = sorted({run.source for run in data.runs})
+    away = cross_validate(data, np.array([sources.index(run.source) for run in data.runs], dtype=np.intp))
+    models = {"": own.whole} | {str(fold): model for fold, model in enumerate(own.folds)}
+    sizes = {"": len(data.runs)} | {str(fold): int((data.folds != fold).sum()) for fold in range(FOLDS)}
+    write(STORE / "training.csv", [row for fold, model in models.items() for row in value_rows(fold, model, own.whole.errors, sizes[fold])])
+    write(STORE / "training_corrections.csv", [row for fold, model in models.items() for row in cell_rows(fold, model)])
+    write(STORE / "training_intervals.csv", interval_rows(data, own, away))
+    for title, result in (("folds left out", own), ("whole sources left out", away)):
+        sys.stdout.write(summary(title, data, result))
+    return 0
+
+
+def summary(title: str, data: Sample, result: CrossValidation) -> str:
+    """Median and 90th percentile of the error by kind."""
+    lines = [f"{title}\n"]
+    kinds = np.array(["dense" if run.kind == "dense" else "moe" if run.architecture.columns().is_moe else "hybrid" for run in data.runs])
+    for kind in ("dense", "moe", "hybrid"):
+        error = 100.0 * np.abs(np.expm1(-result.residual[kinds == kind]))
+        lines.append(f"  {kind:8s} n {len(error):5d}  median {np.median(error):5.1f} %  p90 {np.quantile(error, 0.9):5.1f} %\n")
+    return "".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

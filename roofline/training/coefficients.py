@@ -8,7 +8,7 @@ framework; everything else is one number. `coefficients/training_corrections.csv
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple
 
@@ -19,7 +19,9 @@ from roofline.ceilings import Column
 from roofline.codes import FRAMEWORKS, TRAINING_PRECISIONS
 from roofline.columns import Batch
 from roofline.hardware import Gpu
-from roofline.training.parameters import DEFAULTS, PARAMETERS
+from roofline.training.corrections import Cell, Corrections, stored, stored_widths, tables
+from roofline.training.families import family
+from roofline.training.parameters import DEFAULTS
 
 Floats = NDArray[np.float64]
 PRECISIONS = len(TRAINING_PRECISIONS)
@@ -27,11 +29,6 @@ FP32, TF32, FP16, BF16, FP8, MXFP8, NVFP4 = range(PRECISIONS)
 CURRENT_YEAR = 2025.5  # software date where none is stated
 FIRST_YEAR, LAST_YEAR = 2021.0, 2026.7  # trends are not drawn beyond the measurements
 EMULATED_INT8 = ("Google",)  # whose 8-bit training runs on integer units where there is no fp8
-
-
-def family(gpu: Gpu) -> str:
-    """What efficiencies are keyed by: the architecture; TPU generations differ too much to share one."""
-    return gpu.slug if gpu.architecture.startswith("TPU") else gpu.architecture
 
 
 class Rates(NamedTuple):
@@ -48,7 +45,8 @@ class Rates(NamedTuple):
     passes: Column
     loss_passes: Column
     host: Column
-    age: Column  # years before 2025: positive for older software
+    moe_host: Column
+    expert_kernels: float
     stream: float
     overlap: float
     wave: float
@@ -73,14 +71,17 @@ class TrainingCoefficients:
     attention: Floats  # (GPUs,)
     integer_low: Floats  # (GPUs,) 1 where 8-bit training uses integer units
     framework: Floats  # (frameworks,)
-    frameworks_loss: Floats
+    corrections: Corrections
 
     def __getitem__(self, name: str) -> float:
         return self.values[name]
 
 
-def build(values: Mapping[str, float], gpus: Sequence[Gpu]) -> TrainingCoefficients:
-    """Coefficients for `gpus` out of named values; families without a value of their own take the default of their precision."""
+NO_WIDTHS = np.zeros(16)
+
+
+def build(values: Mapping[str, float], gpus: Sequence[Gpu], cells: Sequence[Cell] = (), widths: Floats = NO_WIDTHS) -> TrainingCoefficients:
+    """Coefficients for `gpus` out of named values and groups; families without a value of their own take the default of their precision."""
     gemm = [_by_family(values, f"gemm/{family(gpu)}/{precision}", f"gemm//{precision}") for gpu in gpus for precision in TRAINING_PRECISIONS]
     attention = [_by_family(values, f"attention/{family(gpu)}", "attention/") for gpu in gpus]
     plain = {name: values.get(name, value) for name, value in DEFAULTS.items()}
@@ -90,7 +91,7 @@ def build(values: Mapping[str, float], gpus: Sequence[Gpu]) -> TrainingCoefficie
         attention=np.array(attention),
         integer_low=np.array([float(gpu.vendor in EMULATED_INT8) for gpu in gpus]),
         framework=np.array([_by_family(values, f"framework/{name}", "framework/") for name in FRAMEWORKS]),
-        frameworks_loss=np.array([0.0]),
+        corrections=tables(cells, widths, gpus),
     )
 
 
@@ -134,7 +135,8 @@ def resolve(batch: Batch, c: TrainingCoefficients) -> Rates:
         passes=c["passes_fused"] * (fused + (1.0 - fused) * c["eager_passes"]),
         loss_passes=c["loss_passes"] * (fused + (1.0 - fused) * 2.0),
         host=c["host"] * (1.0 - 0.8 * levers.cuda_graphs) * (1.0 + (1.0 - fused)),
-        age=age,
+        moe_host=c["host"] * (1.0 - 0.8 * levers.cuda_graphs) * moe_age,
+        expert_kernels=c["expert_kernels"],
         stream=c["stream"],
         overlap=c["overlap"],
         wave=c["wave"],
@@ -158,4 +160,11 @@ def fitted(fold: str = "") -> Mapping[str, float]:
         return {row["name"]: float(row["value"]) for row in csv.DictReader(lines) if row["fold"] == fold}
 
 
-__all__ = ["PARAMETERS", "Rates", "TrainingCoefficients", "build", "family", "fitted", "resolve"]
+@lru_cache(maxsize=256)
+def _load(gpus: tuple[Gpu, ...], fold: str) -> TrainingCoefficients:
+    return build(fitted(fold), gpus, stored(fold), stored_widths())
+
+
+def load(gpus: Sequence[Gpu], fold: str = "") -> TrainingCoefficients:
+    """The shipped coefficients for a list of GPUs, whose positions are the codes of a batch. `fold`: blank, or one that saw no run of it."""
+    return _load(tuple(gpus), fold)

@@ -11,7 +11,7 @@ import numpy as np
 from roofline.ceilings import Column
 from roofline.columns import Batch
 from roofline.training.coefficients import Rates, TrainingCoefficients
-from roofline.training.operators import BF16, Shape
+from roofline.training.operators import BF16, Shape, expert_hidden
 
 COMPRESSED = 1.0 + 4.0 / 256.0  # bytes of an 8-bit gradient with a scale for each block of 256
 FP32_GRADIENT, BF16_GRADIENT = 4.0, 2.0
@@ -130,7 +130,7 @@ def communication(batch: Batch, rates: Rates, shape: Shape, c: TrainingCoefficie
     )
     ring = exchanged(shape.tokens * layout.cp * kv * BF16 / layout.tp * stage, parallel.cp, link)
     ring_latency = ring.latency * (model.layers * stage - 1.0)
-    routed = shape.expert_tokens * np.minimum(model.top_k, layout.ep) * model.hidden * (BF16 + np.minimum(rates.element_bytes, BF16))
+    routed = shape.expert_tokens * np.minimum(model.top_k, layout.ep) * expert_hidden(batch) * (BF16 + np.minimum(rates.element_bytes, BF16))
     dispatch = exchanged(routed, parallel.ep, link, c["dispatch_node"])
     moe = model.moe_layers * stage
     boundary = exchanged(token / np.where(layout.sequence_parallel > 0, layout.tp, 1.0), Group(np.minimum(layout.pp, 2.0), np.minimum(parallel.pp.near, 2.0)), link)

@@ -67,7 +67,19 @@ def shape_of(batch: Batch) -> Shape:
 
 def product_coefficients(rates: Rates) -> GemmCoefficients:
     """The efficiency of dense matrix products at these rates."""
-    return GemmCoefficients(rates.gemm, rates.stream, rates.overlap, rates.wave, rates.launch, 0.0, rates.casts, 1.0)
+    none = dict.fromkeys(GemmCoefficients._fields, 0.0)  # effects of small and of repeated products that training does not see
+    return GemmCoefficients(
+        **none
+        | {
+            "eta_compute": rates.gemm,
+            "eta_memory": rates.stream,
+            "overlap": rates.overlap,
+            "wave": rates.wave,
+            "launch": rates.launch,
+            "quant_passes": rates.casts,
+            "activation_share": 1.0,
+        }
+    )
 
 
 def _product(name: str, m: Column, n: Column, k: Column, count: Column, batch: Batch, rates: Rates, shape: Shape, coef: GemmCoefficients) -> Operator:
@@ -109,23 +121,30 @@ def matrix_products(batch: Batch, rates: Rates, shape: Shape) -> list[Operator]:
     return [_product(name, token, np.maximum(n, 1.0), k, count, batch, rates, shape, c) for name, n, k, count, c in shapes]
 
 
+def expert_hidden(batch: Batch) -> Column:
+    """Width of what experts read: the hidden size, less where tokens are projected into a latent space first."""
+    model = batch.model
+    width = np.maximum(model.moe_layers * model.experts * model.expert_matrices * model.expert_width, 1.0)
+    return np.minimum(np.maximum(np.round(model.expert_params / width), 1.0), model.hidden)
+
+
 def experts(batch: Batch, rates: Rates, shape: Shape) -> Operator:
-    """Routed experts as one grouped product a layer, with permutation and activation quantisation."""
+    """Routed experts as one grouped product a layer."""
     model, layout = batch.model, batch.layout
     width = np.maximum(model.expert_width / layout.expert_tp, 1.0)
     coef = MoeCoefficients(
-        eta_compute=rates.gemm * rates.grouped * width / (width + rates.grouped_width),
-        eta_memory=rates.stream,
-        overlap=rates.overlap,
-        launch=rates.moe_launch,
-        permute_passes=rates.permute,
-        tile_rows=128.0,
-        skew=0.0,
-        expert=0.0,
+        **dict.fromkeys(MoeCoefficients._fields, 0.0)
+        | {
+            "eta_compute": rates.gemm * rates.grouped * width / (width + rates.grouped_width),
+            "eta_memory": rates.stream,
+            "overlap": rates.overlap,
+            "launch": rates.moe_launch,
+            "tile_rows": 128.0,
+        }
     )
     work = moe(
         shape.expert_tokens * layout.ep,
-        hidden=model.hidden,
+        hidden=expert_hidden(batch),
         width=model.expert_width,
         experts=np.maximum(model.experts, 1.0),
         top_k=np.maximum(model.top_k, 1.0),
@@ -138,6 +157,18 @@ def experts(batch: Batch, rates: Rates, shape: Shape) -> Operator:
         matrices=model.expert_matrices,
     )
     return Operator("experts", work, model.moe_layers, 2.0 - shape.adapters, 1.0, 1.0)
+
+
+def routing(batch: Batch, rates: Rates, shape: Shape) -> Operator:
+    """Router, gathering of tokens by expert, weighting and summing back: passes over routed hidden states; 8-bit recipes convert them too."""
+    model = batch.model
+    rows = shape.expert_tokens * model.top_k
+    width = expert_hidden(batch)
+    inner = model.expert_width / batch.layout.expert_tp
+    moved = BF16 * rates.permute * (shape.expert_tokens * model.hidden + rows * width) + rates.casts * 1.5 * BF16 * rows * (width + inner)
+    memory = moved / (batch.gpu.bandwidth * rates.stream)
+    nothing = 0.0 * memory
+    return Operator("routing", OpTime(memory, nothing, moved, nothing, memory, nothing), model.moe_layers, 2.0, 1.0, 1.0)
 
 
 def attention_core(batch: Batch, rates: Rates, shape: Shape) -> Operator:
@@ -213,7 +244,7 @@ def micro_batch_operators(batch: Batch, rates: Rates) -> tuple[Shape, list[Opera
     """All operators of one micro-batch on one rank."""
     shape = shape_of(batch)
     dense = matrix_products(batch, rates, shape)
-    others = (attention_core, scans, element_wise, loss, dequantisation)
+    others = (routing, attention_core, scans, element_wise, loss, dequantisation)
     return shape, [*dense, experts(batch, rates, shape), *(of(batch, rates, shape) for of in others)]
 
 

@@ -11,14 +11,14 @@ from roofline.columns import Batch
 from roofline.operators import causal_pairs
 from roofline.training.coefficients import Rates, TrainingCoefficients, resolve
 from roofline.training.communication import Communication, adapter_parameters, communication, exposed, local_parameters
-from roofline.training.corrections import correction
+from roofline.training.corrections import locate
 from roofline.training.operators import Operator, Shape, micro_batch_operators, misalignment
 from roofline.training.pipeline import pipeline_time, slowest_stage
 
 MFU_DEFINITION = "model FLOPs (6 per active matmul parameter and causal attention; 4 per frozen one; no recomputation) over the dense peak of the compute precision"
 TOKEN_BYTES = 4.0  # of a token id that the input pipeline delivers
 OPTIMIZER_BYTES = (34.0, 22.0, 20.0, 26.0, 26.0, 14.0)  # read and written for one parameter, by codes.OPTIMIZERS
-KERNELS, MOE_KERNELS = 14.0, 24.0  # of one layer, one pass, fused
+KERNELS, MOE_KERNELS = 14.0, 40.0  # of one layer, one pass, fused
 FULL, SELECTIVE = RECOMPUTES.index("full"), RECOMPUTES.index("selective")
 HOST_OVERLAP = 0.1  # how much host and GPU time of a micro-batch add up
 SELECTIVE_SHARE = 0.12  # element-wise work that selective recomputation repeats
@@ -61,18 +61,31 @@ class Step(NamedTuple):
     memory: Column
     interconnect: Column
     micro_batches: Column
+    peak: Column  # dense FLOP/s of the compute precision
+
+
+def recomputed(batch: Batch, op: Operator) -> Column:
+    """Forward passes of an operator that recomputation adds: one where whole layers are recomputed; a share of the element-wise work (and of
+    attention whose scores are not fused away) where only modules are."""
+    training = batch.training
+    assert training is not None
+    if not op.repeated:
+        return 0.0
+    again = np.where(training.recompute == FULL, 1.0, 0.0)
+    if op.name == "element_wise":
+        return again + np.where(training.recompute == SELECTIVE, SELECTIVE_SHARE, 0.0)
+    if op.name == "attention.core":
+        fused = np.maximum(batch.levers.flash_attention_2, batch.levers.flash_attention_3)
+        return again + np.where(training.recompute == SELECTIVE, 1.0 - fused, 0.0)
+    return again
 
 
 def micro_batch_parts(batch: Batch, rates: Rates, shape: Shape, operators: list[Operator]) -> Parts:
     """Sums over the operators, recomputation included."""
-    training = batch.training
-    assert training is not None
-    again = np.where(training.recompute == FULL, 1.0, 0.0)
-    some = np.where(training.recompute == SELECTIVE, SELECTIVE_SHARE, 0.0)
     odd = misalignment(batch, shape)
     layers = ends = forward = compute = memory = products = 0.0
     for op in operators:
-        passes = 1.0 + op.backward + op.repeated * (again + (some if op.name == "element_wise" else 0.0))
+        passes = 1.0 + op.backward + recomputed(batch, op)
         once = op.count * op.forward.time
         total = once * passes
         slow = op.forward.compute * op.count * passes
@@ -82,7 +95,7 @@ def micro_batch_parts(batch: Batch, rates: Rates, shape: Shape, operators: list[
             layers, forward = layers + total, forward + once
         else:
             ends = ends + total
-        if op.name not in ("element_wise", "loss", "dequantisation"):
+        if op.name not in ("element_wise", "loss", "dequantisation", "routing"):
             products = products + total
     extra = odd * products
     scale = rates.framework
@@ -94,7 +107,10 @@ def _host_time(batch: Batch, rates: Rates) -> Column:
     training, model = batch.training, batch.model
     assert training is not None
     passes = 3.0 + np.where(training.recompute == FULL, 1.0, 0.0)
-    return rates.host * passes * (KERNELS * model.layers + MOE_KERNELS * model.moe_layers) / batch.layout.pp
+    dense = rates.host * KERNELS * model.layers
+    local = model.experts / batch.layout.ep
+    routed = rates.moe_host * (MOE_KERNELS + rates.expert_kernels * local) * model.moe_layers
+    return passes * (dense + routed) / batch.layout.pp
 
 
 def step_of(batch: Batch, c: TrainingCoefficients) -> Step:
@@ -113,7 +129,7 @@ def step_of(batch: Batch, c: TrainingCoefficients) -> Step:
     mean = (parts.layers + parts.ends) * stage + communicated
     pipeline = pipeline_time(busy, mean, layout.pp, micro_batches, layout.virtual_pipeline)
     exchange = _exposed_data_parallel(batch, parts, traffic, c, micro_batches)
-    optimizer = _optimizer_time(batch, shape, c)
+    optimizer = optimizer_time(batch, shape, c)
     doublings = np.log2(np.maximum(layout.gpus / layout.gpus_per_node, 1.0))
     beyond = np.log2(np.maximum(layout.gpus / 1024.0, 1.0))
     slowdown = 1.0 + c["jitter"] * doublings + c["big_jitter"] * beyond
@@ -126,6 +142,7 @@ def step_of(batch: Batch, c: TrainingCoefficients) -> Step:
         memory=parts.memory * stage * micro_batches + optimizer,
         interconnect=communicated * micro_batches + exchange,
         micro_batches=micro_batches,
+        peak=rates.peak,
     )
 
 
@@ -154,7 +171,7 @@ def _exposed_data_parallel(batch: Batch, parts: Parts, traffic: Communication, c
     return (ahead + behind) * np.where(sharded, micro_batches, 1.0)
 
 
-def _optimizer_time(batch: Batch, shape: Shape, c: TrainingCoefficients) -> Column:
+def optimizer_time(batch: Batch, shape: Shape, c: TrainingCoefficients) -> Column:
     """Optimizer step: states read and written at the speed of the memory, on the ranks that hold them."""
     layout, training = batch.layout, batch.training
     assert training is not None
@@ -186,22 +203,16 @@ def attention_flops_per_token(batch: Batch, s: Column) -> Column:
     return 2.0 * (full * pairs + near * window_pairs) / s + model.recurrent_layers * model.recurrent_flops
 
 
-def peak_flops(batch: Batch, c: TrainingCoefficients) -> Column:
-    """Dense peak of the compute precision."""
-    return resolve(batch, c).peak
-
-
-def predict(batch: Batch, coefficients: TrainingCoefficients) -> TrainingSpeed:
-    """Speed of every training scenario of `batch`. Shapes broadcast to () or (N,)."""
+def predict(batch: Batch, coefficients: TrainingCoefficients, *, slowdown: Column = 1.0) -> TrainingSpeed:
+    """Speed of every training scenario of `batch`; `slowdown` multiplies every time. Shapes broadcast to () or (N,)."""
     layout, training = batch.layout, batch.training
     assert training is not None
     step = step_of(batch, coefficients)
-    time = step.time * correction(batch, coefficients)
+    time = step.time * slowdown * np.exp(-locate(batch, coefficients.corrections).value)
     useful = 1.0 - training.padding_fraction * (1.0 - batch.levers.sequence_packing)
     processed = training.global_batch * training.seq_len / time
     flops = model_flops_per_token(batch)
     per_gpu = processed / layout.gpus
-    peak = peak_flops(batch, coefficients)
     achieved = flops * per_gpu
     repeated = np.where(training.recompute == FULL, batch.model.flops_per_token, 0.0)
     busy = step.compute + step.memory + step.interconnect
@@ -212,8 +223,8 @@ def predict(batch: Batch, coefficients: TrainingCoefficients) -> TrainingSpeed:
         tokens_per_s_per_gpu=tokens / layout.gpus,
         step_time_s=time,
         tflops_per_gpu=achieved * 1e-12,
-        mfu=achieved / peak,
-        hfu=(flops + repeated) * per_gpu / peak,
+        mfu=achieved / step.peak,
+        hfu=(flops + repeated) * per_gpu / step.peak,
         time_to_train_s=training.total_tokens / tokens,
         compute_share=step.compute * share,
         memory_share=step.memory * share,

@@ -7,15 +7,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from roofline import codes
+from roofline import codes, memory
 from roofline.columns import Batch, Gpu, Layout, Levers, Model, Training
 from roofline.hardware import Gpu as Accelerator
 from roofline.hardware import gpu_columns
 from roofline.units import GIGA
-from roofline.validation.training_table import ASYNCHRONOUS_ATTENTION, COMPILING, FUSING, Run
+from roofline.validation.training_table import ASYNCHRONOUS_ATTENTION, COMPILING, FUSED_LABELS, FUSING, Run
 
 RAILS = re.compile(r"(\d+)\s*x[^;,]*?(\d+)\s*Gb", re.IGNORECASE)  # 4x100Gb, 8x ConnectX-7 IB NDR 400Gb/s
 NODE_TOTAL = re.compile(r"(\d+) Gbps node-node")
+LONGEST_GPU_BATCH, LONGEST_TPU_BATCH = 16_384, 65_536  # tokens of a micro-batch where none is stated
 SLOWEST_RAIL, FASTEST_RAIL = 6.25, 800.0  # Gb/s of one GPU that a training network plausibly has
 
 
@@ -37,7 +38,7 @@ def levers_of(run: Run) -> Levers:
     return Levers(
         flash_attention_2=float(run.flash),
         flash_attention_3=float(run.flash and modern),
-        fused_kernels=float(run.framework in FUSING or "unsloth" in run.row.get("framework", "").lower()),
+        fused_kernels=float(run.framework in FUSING or any(word in run.row.get("framework", "").lower() for word in FUSED_LABELS)),
         torch_compile=float(run.framework in COMPILING or "compile" in notes),
         cuda_graphs=float("cuda graph" in notes),
         comm_overlap=float("no comm overlap" not in notes and "overlap off" not in notes),
@@ -51,6 +52,15 @@ def levers_of(run: Run) -> Levers:
     )
 
 
+def _micro_batch(run: Run) -> float:
+    """As stated, else the largest power of two that accumulation and usual activation sizes allow."""
+    if not math.isnan(run.micro_batch):
+        return run.micro_batch
+    tokens = LONGEST_TPU_BATCH if run.gpu.architecture.startswith("TPU") else LONGEST_GPU_BATCH
+    most = min(run.global_batch / run.dp, tokens * run.cp / run.seq_len)
+    return float(2 ** math.floor(math.log2(max(most, 1.0))))
+
+
 def _training(run: Run) -> Training:
     sharded_gradients = run.zero_stage >= 3 or run.framework in ("hf_trainer", "llm_foundry", "fsdp", "torchtitan")
     return Training(
@@ -61,7 +71,7 @@ def _training(run: Run) -> Training:
         gradient_dtype=float(sharded_gradients),
         seq_len=run.seq_len,
         global_batch=run.global_batch,
-        micro_batch=1.0 if math.isnan(run.micro_batch) else run.micro_batch,
+        micro_batch=_micro_batch(run),
         recompute=codes.RECOMPUTES.index(run.recompute or "none"),
         optimizer=0,
         total_tokens=math.nan,
@@ -106,9 +116,28 @@ def batch_of(runs: Sequence[Run]) -> tuple[Batch, list[Accelerator]]:
         levers=Levers.stack([levers_of(run) for run in runs]),
         training=Training.stack([_training(run) for run in runs]),
     )
+    _settle_recompute(batch, runs)
     return batch, gpus
 
 
+def _settle_recompute(batch: Batch, runs: Sequence[Run]) -> None:
+    """Where recomputation is not stated: none if that fits, else as the framework does it.
+
+    Megatron and its relatives recompute single modules (norms, activation functions) until a run fits; others whole layers, and those for
+    fine-tuning on few GPUs always.
+    """
+    assert batch.training is not None
+    unstated = np.array([not run.recompute for run in runs])
+    habit = np.array([run.framework == "hf_trainer" for run in runs])
+    last = np.array([SELECTIVE if run.framework in MODULE_WISE else FULL for run in runs])
+    stated = batch.training.recompute.copy()
+    batch.training.recompute = np.full(len(runs), NONE)
+    chosen = np.where(memory.training(batch).fits, NONE, last)
+    batch.training.recompute = np.where(unstated, np.where(habit, FULL, chosen), stated)
+
+
+MODULE_WISE = ("nemo", "megatron", "nanotron", "other")
+NONE, SELECTIVE, FULL = (codes.RECOMPUTES.index(name) for name in ("none", "selective", "full"))
 Record = TypeVar("Record", Model, Layout)
 
 

@@ -63,6 +63,8 @@ FRAMEWORK_WORDS = (  # first match decides
     ("fsdp", "fsdp"),
     ("automodel", "fsdp"),
 )
+MOST_CHUNKS = 12.0
+FUSED_LABELS = ("unsloth", "llm.c")
 FUSING = ("megatron", "nemo", "deepspeed", "nanotron", "maxtext", "torchtitan", "llm_foundry")
 COMPILING = ("maxtext", "torchtitan")
 SHARDING = ("fsdp", "torchtitan", "llm_foundry", "maxtext")
@@ -177,7 +179,7 @@ def _assembled(row: Row, gpu: Gpu, gpus: float, model: Architecture, seq_len: fl
     pp = 1.0 if math.isnan(pp) and _number(row, "fsdp_zero") == 3 else pp
     if pp > 1 and math.isnan(_number(row, "micro_batch_per_gpu")) and not math.isnan(speed):
         raise UnderSpecified("micro-batch not stated with pipeline parallelism")
-    tp, pp, cp = _layout(tp, pp, cp, gpus, framework, row)
+    tp, pp, cp = _layout(tp, pp, cp, gpus, row)
     dp = max(gpus / (tp * pp * cp), 1.0)
     stated_dp = _number(row, "dp")
     if not math.isnan(stated_dp) and tp * pp * cp * stated_dp == gpus:
@@ -206,7 +208,7 @@ def _assembled(row: Row, gpu: Gpu, gpus: float, model: Architecture, seq_len: fl
         dp=dp,
         expert_tp=float(expert_tp[1]) if expert_tp else 1.0 if _or(_number(row, "ep"), 1.0) > 1 else tp,
         zero_stage=_zero_stage(row, framework, dp),
-        virtual_pipeline=_or(_number(row, "vpp"), 1.0),
+        virtual_pipeline=_or(_number(row, "vpp"), _usual_chunks(framework, model, pp)),
         recompute=row.get("recompute", "") if row.get("recompute", "") in codes.RECOMPUTES else "",
         flash=row.get("flash_attention", "") != "no",
         lora_rank=float(found_rank[1]) if found_rank else 16.0,
@@ -241,14 +243,16 @@ def _or(value: float, fallback: float) -> float:
     return fallback if math.isnan(value) else value
 
 
-def _layout(tp: float, pp: float, cp: float, gpus: float, framework: str, row: Row) -> tuple[float, float, float]:
-    """Unstated sizes: 1 where parameters are sharded or one GPU runs, else what a stated data-parallel size leaves."""
-    dp = DERIVED_DP.search(row.get("notes", ""))
-    cp = _or(cp, 1.0)
-    if math.isnan(pp):
-        pp = 1.0
+def _layout(tp: float, pp: float, cp: float, gpus: float, row: Row) -> tuple[float, float, float]:
+    """Unstated sizes: tensor parallel as a stated data-parallel size leaves it, else 1; a batch of fewer sequences than replicas splits sequences."""
+    derived = DERIVED_DP.search(row.get("notes", ""))
+    batch = _number(row, "global_batch_seqs")
+    pp = _or(pp, 1.0)
     if math.isnan(tp):
-        tp = max(gpus / (float(dp[1]) * pp * cp), 1.0) if dp else 1.0
+        tp = max(gpus / (float(derived[1]) * pp * _or(cp, 1.0)), 1.0) if derived else 1.0
+    replicas = gpus / (tp * pp)
+    if math.isnan(cp):
+        cp = max(math.floor(replicas / batch), 1.0) if batch < replicas else 1.0
     return tp, pp, cp
 
 
@@ -262,6 +266,13 @@ def _batch(row: Row, notes: str, dp: float) -> tuple[float, float]:
     elif math.isnan(micro) and batch <= dp:
         micro = 1.0
     return micro, batch
+
+
+def _usual_chunks(framework: str, model: Architecture, stages: float) -> float:
+    """Interleaved chunks where none are stated: recipes for dense models in NeMo interleave single layers as far as stages divide evenly."""
+    each = model.layers / stages
+    interleaves = framework == "nemo" and stages > 1 and each == int(each) and not model.columns().is_moe
+    return min(each, MOST_CHUNKS) if interleaves else 1.0
 
 
 def _zero_stage(row: Row, framework: str, dp: float) -> float:
@@ -347,7 +358,7 @@ def _catalogue_model(model_id: str, hint: str) -> Architecture:
 @cache
 def _hinted(hint: str, params_b: str) -> Architecture:
     try:
-        return architecture.from_hint(hint)
+        return architecture.from_hint(hint, float(params_b) if params_b else None)
     except architecture.UnsupportedArchitecture as fault:
         raise UnderSpecified("size or architecture of the model not stated") from fault
 
