@@ -25,6 +25,7 @@ LOSS_SCALE = 0.05
 FITTED = ("context", "communicator", "deepspeed_fragmentation", "deepspeed_buckets")
 SOURCES = {
     "logit_fused": "bf16 logits, fp32 copy that becomes softmax and gradient, bf16 gradient (Megatron-LM vocabulary-parallel loss)",
+    "logit_in_place": "bf16 logits and their gradient (llm-foundry's default loss, flash-attn)",
     "logit_compiled": "bf16 logits, fp32 copy and gradient (torch.compile fuses the softmax)",
     "logit_eager": "bf16 logits, fp32 copy, fp32 log-softmax, fp32 and bf16 gradients (PyTorch cross-entropy)",
     "fragmentation": "usual share of PyTorch's caching allocator, 3 to 8 %",
@@ -34,6 +35,7 @@ UNITS = {
     "fragmentation": "share",
     "deepspeed_fragmentation": "share",
     "logit_fused": "bytes/logit",
+    "logit_in_place": "bytes/logit",
     "logit_compiled": "bytes/logit",
     "logit_eager": "bytes/logit",
 }

@@ -27,6 +27,9 @@ Column = Any
 SELECTIVE, FULL = RECOMPUTES.index("selective"), RECOMPUTES.index("full")
 # Stacks whose "selective" checkpointing recomputes most elementwise work and every other product, not the attention
 # core alone.
+LLM_FOUNDRY = FRAMEWORKS.index("llm_foundry")
+# Stacks of GPT-3's time, whose models without gates are trained with dropout.
+DROPPING: NDArray[np.float64] = np.array([float(name in ("megatron", "deepspeed")) for name in FRAMEWORKS])
 _EAGER_NAMES = ("fsdp", "torchtitan", "llm_foundry", "hf_trainer")
 EAGER: NDArray[np.float64] = np.array([float(name in _EAGER_NAMES) for name in FRAMEWORKS])
 NARROW: NDArray[np.float64] = np.array([float(name in ("fp8", "mxfp8", "nvfp4")) for name in TRAINING_PRECISIONS])
@@ -137,7 +140,7 @@ def activations(batch: Batch, layers: Column, constants: TrainingConstants) -> A
     full, selective = run.recompute == FULL, run.recompute == SELECTIVE
     replicated_share = 1.0 + (layout.sequence_parallel > 0) * (1.0 / tp - 1.0)
     entry = 2.0 * model.hidden * replicated_share
-    dropout = 1.0 * ((model.mlp_matrices == 2) & (model.moe_layers == 0))
+    dropout = DROPPING[run.framework] * ((model.mlp_matrices == 2) & (model.moe_layers == 0))
     feed = feed_token_bytes(batch)
     divided = attention_token_bytes(batch) + feed - narrow * narrow_token_bytes(batch)
     kept = (4.0 + dropout - narrow) * entry + divided * layer_share / tp
@@ -155,6 +158,7 @@ def activations(batch: Batch, layers: Column, constants: TrainingConstants) -> A
         constants.logit_compiled - constants.logit_eager
     )
     logit = constants.logit_fused + eager * (eager_logit - constants.logit_fused)
+    logit = logit + (run.framework == LLM_FOUNDRY) * (constants.logit_in_place - logit)
     return Activations(
         layers=tokens * wide * flight * (layers * layer + entry),
         working=tokens * wide * (recomputed * whole + gradients),

@@ -42,6 +42,7 @@ class TrainingConstants(NamedTuple):
     communicator: Column  # NCCL buffers of one communicator: seen by nvidia-smi only
     fragmentation: Column  # share of the allocated bytes that the caching allocator reserves beyond them
     logit_fused: Column  # bytes for each logit at the peak: vocabulary-parallel loss
+    logit_in_place: Column  # the same, flash-attn's loss, whose gradient overwrites the logits
     logit_compiled: Column  # the same, compiled loss
     logit_eager: Column  # the same, loss in eager PyTorch
     workspace: Column  # allocated, whatever the model

@@ -28,6 +28,9 @@ FP32_PARAMETERS: NDArray[np.float64] = np.array([float(name in _FP32_NAMES) for 
 _MOMENTS = {"adamw": 8.0, "adamw_8bit": 2.0, "adafactor": 0.01, "muon": 4.0, "lion": 4.0, "sgd": 4.0}
 MOMENTS: NDArray[np.float64] = np.array([_MOMENTS[name] for name in OPTIMIZERS])
 WIDE: NDArray[np.float64] = np.array([float(name in ("fp32", "tf32")) for name in TRAINING_PRECISIONS])
+# A frozen weight is kept in the format that it is multiplied in.
+_FROZEN = {"fp32": 4.0, "tf32": 4.0, "fp8": 1.0, "mxfp8": FORMATS["mxfp8"].body, "nvfp4": FORMATS["nvfp4"].body}
+FROZEN: NDArray[np.float64] = np.array([_FROZEN.get(name, 2.0) for name in TRAINING_PRECISIONS])
 LORA, QLORA = METHODS.index("lora"), METHODS.index("qlora")
 ALL_LINEAR = LORA_TARGETS.index("all_linear")
 NF4 = FORMATS["nf4"].body
@@ -112,9 +115,9 @@ def states(batch: Batch, held: Shard, layers: Column) -> States:
     frozen = (run.method >= LORA) * 1.0
     quantised = run.method == QLORA
     adapters = frozen * adapter_params(model, run.lora_rank, run.lora_targets) * layers / (model.layers * layout.tp)
-    frozen_bytes = 2.0 + 2.0 * WIDE[run.precision]
-    table_bytes = each.weight + frozen * (frozen_bytes - each.weight)
-    base_bytes = table_bytes + quantised * (NF4 - table_bytes)
+    frozen_bytes = FROZEN[run.precision]
+    table_bytes = each.weight + frozen * (np.maximum(frozen_bytes, 2.0) - each.weight)
+    base_bytes = each.weight + frozen * (frozen_bytes + quantised * (NF4 - frozen_bytes) - each.weight)
     tables = held.table + held.head + held.rest
     weights = ((dense - tables) * base_bytes + tables * table_bytes + adapters * each.weight) * dense_by[2]
     trained, trained_experts = adapters + (1.0 - frozen) * dense, (1.0 - frozen) * held.experts

@@ -18,6 +18,7 @@ from roofline.memory.states import DEEPSPEED, FP32_PARAMETERS, states
 
 Column = Any
 DEFINITIONS = ("allocated", "reserved", "nvidia_smi")
+LEAST_SLACK = 0.02
 PREFETCHED = 2.0  # units gathered at once: the one computed and the next
 
 
@@ -61,13 +62,15 @@ def training(batch: Batch, constants: TrainingConstants | None = None) -> Traini
     buckets = deepspeed * (layout.zero_stage > 0) * constants.deepspeed_buckets
     workspace = constants.workspace + gathered + kept.step_workspace + buckets
     allocated = kept.weights + kept.gradients + kept.optimizer + activation_bytes + workspace
-    share = constants.fragmentation + deepspeed * (constants.deepspeed_fragmentation - constants.fragmentation)
-    slack = share * allocated
     groups = 1.0 * (layout.tp > 1) + (layout.pp > 1) + (layout.dp * layout.cp > 1) + (layout.ep > 1)
     libraries = constants.context + constants.communicator * groups
+    share = constants.fragmentation + deepspeed * (constants.deepspeed_fragmentation - constants.fragmentation)
+    capacity = batch.gpu.memory_bytes
+    # Short of memory, the allocator gives back what it had cached, down to what blocks lose by their sizes.
+    left = np.maximum(capacity - allocated - libraries, LEAST_SLACK * allocated)
+    slack = np.minimum(share * allocated, left)
     runtime = workspace + slack + libraries
     total = kept.weights + kept.gradients + kept.optimizer + activation_bytes + runtime
-    capacity = batch.gpu.memory_bytes
     return TrainingMemory(
         weights_bytes=kept.weights,
         gradients_bytes=kept.gradients,
@@ -76,7 +79,7 @@ def training(batch: Batch, constants: TrainingConstants | None = None) -> Traini
         runtime_bytes=runtime,
         total_bytes=total,
         capacity_bytes=capacity,
-        fits=total <= capacity,
+        fits=total <= capacity * (1 + 1e-9),
         allocated_bytes=allocated,
         reserved_bytes=allocated + slack,
         largest_unit_bytes=unit,

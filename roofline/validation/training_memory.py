@@ -48,6 +48,7 @@ PRIOR = TrainingConstants(
     communicator=0.5 * GIB,
     fragmentation=0.05,
     logit_fused=8.0,
+    logit_in_place=4.0,
     logit_compiled=10.0,
     logit_eager=14.0,
     workspace=0.25 * GIB,
