@@ -3,6 +3,8 @@
 Dimensions: d hidden, H query heads, Hkv key/value heads, hd head dimension.
 """
 
+from dataclasses import replace
+
 from roofline.architecture.errors import InvalidConfig
 from roofline.architecture.family import Family
 from roofline.architecture.layers import Attention
@@ -65,7 +67,7 @@ def grouped(
     weights = hidden * (queries + projected) + heads * v_dim * hidden
     weights += hidden * {"": 0, "width": heads * v_dim, "double": queries, "head": heads}[gate]
     doubled = queries if gate == "double" else 0
-    biases = (queries + doubled + projected) * reader.flags(family.qkv_bias) + hidden * reader.flags(family.o_bias)
+    biases = (queries + doubled + projected) * reader.flags(family.qkv_flag) + hidden * reader.flags(family.o_flag)
     norms = _qk_norm(reader, family, kind, queries, keys, qk_dim, projects_kv) + hidden * family.attention_norm
     return Attention(
         kind=kind,
@@ -84,7 +86,11 @@ def grouped(
 
 
 def _qk_norm(reader: Reader, family: Family, kind: str, queries: int, keys: int, qk_dim: int, projects_kv: bool) -> int:
-    if not family.qk_norm or not reader.flags(family.qk_norm_if) or (family.qk_norm == "head_if_window" and kind == "full"):
+    if (
+        not family.qk_norm
+        or not reader.flags(family.qk_norm_if)
+        or (family.qk_norm == "head_if_window" and kind == "full")
+    ):
         return 0
     if family.qk_norm == "full":
         return queries + keys
@@ -107,7 +113,14 @@ def _extras(family: Family, reader: Reader, heads: int, kv_heads: int, qk_dim: i
     return 0
 
 
-def latent(reader: Reader, family: Family, *, kind_window: int = 0, heads: int | None = None, overrides: dict[str, int] | None = None) -> Attention:
+def latent(
+    reader: Reader,
+    family: Family,
+    *,
+    kind_window: int = 0,
+    heads: int | None = None,
+    overrides: dict[str, int] | None = None,
+) -> Attention:
     """MLA: queries through rank qr (or directly), keys and values through rank r; the cache holds r + rope elements.
 
     `(qr ? d·qr + qr·H·(no+ro) : d·H·(no+ro)) + d·(r+ro) + r·H·(no+vd) + H·vd·d`, norms qr + r.
@@ -121,11 +134,11 @@ def latent(reader: Reader, family: Family, *, kind_window: int = 0, heads: int |
     v_dim = sizes.get("v_head_dim") or reader.dim("v_head_dim", max(1, hidden // heads))
     q_rank = reader.count("q_lora_rank")
     queries = heads * (nope + rope)
-    bias = reader.flags(family.qkv_bias)
+    bias = reader.flags(family.qkv_flag)
     weights = (hidden * q_rank + q_rank * queries if q_rank else hidden * queries) + hidden * (rank + rope)
     weights += rank * heads * (nope + v_dim) + heads * v_dim * hidden
     weights += hidden * {"": 0, "head": heads, "width": heads * v_dim}[family.mla_gate]
-    biases = bias * ((q_rank if q_rank else 0) + rank + rope) + hidden * reader.flags(family.o_bias)
+    biases = bias * ((q_rank if q_rank else 0) + rank + rope) + hidden * reader.flags(family.o_flag)
     return Attention(
         kind="mla",
         heads=heads,
@@ -151,7 +164,7 @@ def with_indexer(attention: Attention, reader: Reader, *, owns: bool = True) -> 
     hidden = reader.dim("hidden_size")
     query_in = attention.q_rank or hidden
     added = query_in * heads * dim + hidden * dim + hidden * heads if owns else 0
-    return _replace(
+    return replace(
         attention,
         indexer_heads=heads if owns else 0,
         indexer_dim=dim if owns else 0,
@@ -159,9 +172,3 @@ def with_indexer(attention: Attention, reader: Reader, *, owns: bool = True) -> 
         weights=attention.weights + added,
         norms=attention.norms + (2 * dim if owns else 0),
     )
-
-
-def _replace(attention: Attention, **changes: object) -> Attention:
-    from dataclasses import replace
-
-    return replace(attention, **changes)  # type: ignore[arg-type]

@@ -54,7 +54,9 @@ def plain_attention(reader: Reader, family: Family, kind: str, index: int) -> At
     heads, kv_heads, dim = attention.head_dims(reader)
     if reader.flags(family.multi_query):
         kv_heads = 1
-    return attention.grouped(reader, family, kind=kind, window=window, heads=heads, kv_heads=kv_heads, qk_dim=dim, v_dim=dim)
+    return attention.grouped(
+        reader, family, kind=kind, window=window, heads=heads, kv_heads=kv_heads, qk_dim=dim, v_dim=dim
+    )
 
 
 def plain_feed_forward(reader: Reader, family: Family, kind: str, index: int) -> FeedForward:
@@ -94,7 +96,15 @@ def bamba_mixer(reader: Reader, *, norm: bool = True, out_bias: str = "mamba_pro
     heads = reader.dim("mamba_n_heads")
     inner = reader.count("mamba_d_ssm") or reader.dim("mamba_expand", 2) * reader.dim("hidden_size")
     head_dim = inner // heads if reader.get("mamba_d_head") in (None, "auto") else reader.dim("mamba_d_head")
-    return recurrent.mamba2(reader, heads=heads, head_dim=head_dim, groups=reader.dim("mamba_n_groups", 1), inner=inner, norm=norm, out_bias=out_bias)
+    return recurrent.mamba2(
+        reader,
+        heads=heads,
+        head_dim=head_dim,
+        groups=reader.dim("mamba_n_groups", 1),
+        inner=inner,
+        norm=norm,
+        out_bias=out_bias,
+    )
 
 
 def standard(

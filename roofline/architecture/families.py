@@ -39,7 +39,10 @@ def wrappers() -> dict[str, Wrapper]:
     """Wrappers by model_type."""
     tied = {"true": True, "false": False, "": None}
     with (Path(__file__).parent / "wrappers.csv").open(newline="") as file:
-        return {row["wrapper"]: Wrapper(row["text"], tied[row["tied_default"]], row["tied_by"]) for row in csv.DictReader(file)}
+        return {
+            row["wrapper"]: Wrapper(row["text"], tied[row["tied_default"]], row["tied_by"])
+            for row in csv.DictReader(file)
+        }
 
 
 @cache

@@ -14,6 +14,8 @@ Flag = str
 class Family:
     """Conventions of one family. The defaults of this class are those of Llama."""
 
+    # biases of the linear layers: by key below, or none, or all
+    biases: str = ""
     # attention
     qkv_bias: Flag = "attention_bias"
     o_bias: Flag = "attention_bias"
@@ -63,3 +65,18 @@ class Family:
     renames: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, object] = field(default_factory=dict)  # class defaults beside those of class_defaults.json
     like: str = ""  # take the class defaults of that model_type
+
+    @property
+    def qkv_flag(self) -> Flag:
+        return _BIASES.get(self.biases, self.qkv_bias)
+
+    @property
+    def o_flag(self) -> Flag:
+        return _BIASES.get(self.biases, self.o_bias)
+
+    @property
+    def mlp_flag(self) -> Flag:
+        return _BIASES.get(self.biases, self.mlp_bias)
+
+
+_BIASES = {"none": "", "all": "yes"}

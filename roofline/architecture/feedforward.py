@@ -39,7 +39,7 @@ def dense(reader: Reader, family: Family, width: int, hidden: int | None = None)
     """Gated 3·d·ff, plain 2·d·ff; biases ff for each inner matrix and d."""
     hidden = hidden or reader.dim("hidden_size")
     matrices = 3 if family.gated else 2
-    bias = reader.flags(family.mlp_bias)
+    bias = reader.flags(family.mlp_flag)
     return FeedForward(
         kind="dense",
         width=width,
@@ -70,7 +70,11 @@ def experts(reader: Reader, family: Family, index: int = 0) -> FeedForward:
     """
     hidden = reader.dim("hidden_size")
     count = _layered(reader, "num_experts", index)
-    top_k = min(_layered(reader, "num_experts_per_tok", index), count) if reader.has("num_experts_per_tok") or not reader.missing else 1
+    top_k = (
+        min(_layered(reader, "num_experts_per_tok", index), count)
+        if reader.has("num_experts_per_tok") or not reader.missing
+        else 1
+    )
     width = _layered(reader, family.expert_width, index, fallback="intermediate_size")
     matrices = 3 if family.expert_gated else 2
     latent = reader.count("moe_latent_size") or hidden
@@ -79,7 +83,7 @@ def experts(reader: Reader, family: Family, index: int = 0) -> FeedForward:
     if family.expert_bias:
         routed += count * ((matrices - 1) * width + hidden)
     router = hidden * count + count * reader.flags(family.router_bias)
-    bias = reader.flags(family.mlp_bias) and not family.expert_bias
+    bias = reader.flags(family.mlp_flag) and not family.expert_bias
     return FeedForward(
         kind="moe",
         experts=count,
@@ -107,6 +111,8 @@ def _layered(reader: Reader, name: str, index: int, fallback: str = "") -> int:
     value = reader.get(name)
     if isinstance(value, list | tuple):
         if index >= len(value):
-            raise InvalidConfig(f"{reader.model_type}: {name} has {len(value)} entries, layer {index} has none", fields=(name,))
+            raise InvalidConfig(
+                f"{reader.model_type}: {name} has {len(value)} entries, layer {index} has none", fields=(name,)
+            )
         return reader.whole(name, value[index], least=1)
     return reader.dim(name)

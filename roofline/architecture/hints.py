@@ -76,7 +76,9 @@ def _is_gated(given: dict[str, int]) -> bool:
     return "ffn" in given and given["ffn"] != 4 * given["hidden"]
 
 
-def _config(given: dict[str, int], params_b: float | None, gated: bool, tied: bool, kv_heads: int, step: int, share: int) -> dict[str, Any]:
+def _config(
+    given: dict[str, int], params_b: float | None, gated: bool, tied: bool, kv_heads: int, step: int, share: int
+) -> dict[str, Any]:
     hidden = given["hidden"]
     heads = given.get("heads", max(1, hidden // HEAD_DIM))
     width = given.get("ffn", 4 * hidden)
@@ -95,7 +97,11 @@ def _config(given: dict[str, int], params_b: float | None, gated: bool, tied: bo
         "max_position_embeddings": given.get("seq", 0),
     }
     if "experts" in given:
-        config |= {"model_type": "qwen3_moe", "num_experts": given["experts"], "num_experts_per_tok": given.get("topk", 1)}
+        config |= {
+            "model_type": "qwen3_moe",
+            "num_experts": given["experts"],
+            "num_experts_per_tok": given.get("topk", 1),
+        }
         config |= {"moe_intermediate_size": max(1, width // share), "decoder_sparse_step": step}
     return config
 
@@ -107,7 +113,11 @@ def _depth(hidden: int, width: int, vocab: int, params_b: float) -> int:
 def _nemotron(given: dict[str, int]) -> Architecture:
     """A Nemotron-H of so many Mamba-2, attention and MLP blocks; Mamba sizes are those of the published 56B."""
     hidden = given["hidden"]
-    blocks = {"mamba": given["mamba_layers"], "attention": given.get("attn_layers", 0), "mlp": given.get("mlp_layers", 0)}
+    blocks = {
+        "mamba": given["mamba_layers"],
+        "attention": given.get("attn_layers", 0),
+        "mlp": given.get("mlp_layers", 0),
+    }
     return parse(
         {
             "model_type": "nemotron_h",

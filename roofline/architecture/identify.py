@@ -14,8 +14,22 @@ from roofline.architecture.reading import CORE, canonical
 NESTS = ("text_config", "llm_config", "language_config", "thinker_config", "language_model_config", "text_model_config")
 # Endings of class names that tell the task, longest first.
 TASKS = ("ForConditionalGeneration", "ForCausalLM", "LMHeadModel", "ForVision2Seq", "Model")
-ENCODER_TASKS = ("ForMaskedLM", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering", "ForPreTraining", "ForImageClassification")
-LLAMA_LIKE = Family(qkv_bias="attention_bias|qkv_bias|use_bias|bias|use_qkv_bias", o_bias="attention_bias|use_bias|bias", mlp_bias="mlp_bias|use_bias|bias", qk_norm="head", qk_norm_if="use_qk_norm|qk_norm", window="declared")
+ENCODER_TASKS = (
+    "ForMaskedLM",
+    "ForSequenceClassification",
+    "ForTokenClassification",
+    "ForQuestionAnswering",
+    "ForPreTraining",
+    "ForImageClassification",
+)
+LLAMA_LIKE = Family(
+    qkv_bias="attention_bias|qkv_bias|use_bias|bias|use_qkv_bias",
+    o_bias="attention_bias|use_bias|bias",
+    mlp_bias="mlp_bias|use_bias|bias",
+    qk_norm="head",
+    qk_norm_if="use_qk_norm|qk_norm",
+    window="declared",
+)
 
 
 # Keys whose meaning for a Llama-like decoder is known, and words in keys that shape no layer.
@@ -25,6 +39,18 @@ FAMILIAR = {
     "qk_rope_head_dim", "qk_nope_head_dim", "qk_head_dim", "v_head_dim", "max_window_layers", "mlp_layer_types", "n_group", "topk_group", "text_config", "quantization_config",
     "num_nextn_predict_layers", "vision_config", "architectures", "auto_map",
 }  # fmt: skip
+NORMS = (
+    "rms_norm_eps",
+    "layer_norm_eps",
+    "norm_eps",
+    "layer_norm_epsilon",
+    "layernorm_epsilon",
+    "use_qk_norm",
+    "qk_norm",
+    "norm_topk_prob",
+    "norm_type",
+)
+GATED = ("silu", "swish", "swiglu")
 HARMLESS = re.compile(
     r"rope|rotary|position|token|eps|drop|init|scal|act|version|dtype|cache|seed|theta|label|pretrain|coef|norm|logit|temperature|mult|beam|length|penalty|top_|range|softcap|"
     r"task|image|audio|video|vision|mtp|ep_size|alpha|path|name|generation|chunk_size_feed|pad|return|output|window_context|compress_dtype|aux|jitter|use_"
@@ -53,13 +79,11 @@ def identify(config: Mapping[str, Any]) -> Subject:
         _refuse(section, kind)
     wrapper = next((kind for kind in reversed(kinds[:-1] if nested else kinds) if kind in wrappers()), "")
     inner = kinds[-1] if nested or not wrapper else ""
-    kind = _known(inner) or (_known(wrappers()[wrapper].text) if wrapper and not (nested and inner) else None)
-    if kind is None and wrapper and inner in wrappers():
-        kind = _known(wrappers()[inner].text)
+    known = _known(inner)
+    if known is None and wrapper and (not inner or inner in wrappers()):
+        known = _known(wrappers()[inner or wrapper].text)
     outer = wrapper or (kinds[0] if nested else "")
-    if kind is None:
-        return _by_structure(chain, inner or kinds[0], outer)
-    return _subject(kind, chain, outer)
+    return _subject(known, chain, outer) if known else _by_structure(chain, inner or kinds[0], outer)
 
 
 def _subject(kind: str, chain: list[Mapping[str, Any]], wrapper: str) -> Subject:
@@ -88,7 +112,14 @@ def _tie(chain: list[Mapping[str, Any]], wrapper: str) -> dict[str, bool]:
     """Whether a wrapped model ties its embeddings; empty where its own default decides."""
     rule = wrappers().get(wrapper)
     text = chain[-1].get("tie_word_embeddings") if len(chain) > 1 else None
-    outer = next((section["tie_word_embeddings"] for section in chain[:-1] or chain if isinstance(section.get("tie_word_embeddings"), bool)), None)
+    outer = next(
+        (
+            section["tie_word_embeddings"]
+            for section in chain[:-1] or chain
+            if isinstance(section.get("tie_word_embeddings"), bool)
+        ),
+        None,
+    )
     by = rule.tied_by if rule else "text"
     if by == "never":
         return {"tie_word_embeddings": False}
@@ -107,10 +138,16 @@ def _by_structure(chain: list[Mapping[str, Any]], kind: str, wrapper: str) -> Su
     given = canonical(text)
     missing = [name for name in CORE if given.get(name) is None]
     if missing:
-        raise UnsupportedArchitecture(f"{shown}: unknown architecture, and the configuration does not state {', '.join(missing)}", fields=tuple(missing))
-    strange = sorted(str(key) for key, value in given.items() if _is_strange(key, value))
+        raise UnsupportedArchitecture(
+            f"{shown}: unknown architecture, and the configuration does not state {', '.join(missing)}",
+            fields=tuple(missing),
+        )
+    strange = sorted({*(str(key) for key, value in given.items() if _is_strange(key, value)), *_unclear(given)})
     if strange:
-        raise UnsupportedArchitecture(f"{shown}: unknown architecture; it is not known what {', '.join(strange[:8])} mean for its layers", fields=tuple(strange))
+        raise UnsupportedArchitecture(
+            f"{shown}: unknown architecture; it is not known what {', '.join(strange[:8])} mean for its layers",
+            fields=tuple(strange),
+        )
     defaults = {"tie_word_embeddings": False, **_tie(chain, wrapper)}
     note = f"{shown} is no known architecture: read by its keys as a Llama-like decoder"
     return Subject(shown, LLAMA_LIKE, {**text, **_tie(chain, wrapper)}, defaults, wrapper, tuple(chain), [note])
@@ -123,6 +160,17 @@ def _is_strange(key: Any, value: Any) -> bool:
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return False
     return bool(value) and value != 1
+
+
+def _unclear(given: Mapping[str, Any]) -> list[str]:
+    """Keys that leave open how many norms a layer has or whether its feed-forward is gated."""
+    norms = [
+        str(key)
+        for key, value in given.items()
+        if isinstance(key, str) and "norm" in key and value and key not in NORMS
+    ]
+    activation = given.get("hidden_act") or given.get("hidden_activation") or given.get("activation_function") or "silu"
+    return [*norms, *([] if activation in GATED else ["hidden_act"])]
 
 
 def _chain(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -67,7 +67,7 @@ class Architecture:
     @cached_property
     def _parts(self) -> dict[str, int]:
         attentions, forwards, recurrents = self.attentions(), self.feed_forwards(), self.recurrents()
-        inner = [*attentions, *forwards, *recurrents]
+        inner: list[tuple[int, Attention | FeedForward | Recurrent]] = [*attentions, *forwards, *recurrents]
         return {
             "embedding": self.embedding_params,
             "lm_head": self.lm_head_params,
@@ -78,7 +78,9 @@ class Architecture:
             "shared_experts": sum(n * f.shared for n, f in forwards),
             "router": sum(n * f.router for n, f in forwards),
             "recurrent": sum(n * (r.weights_in + r.weights_out + r.vectors) for n, r in recurrents),
-            "norms": self.outer_norms + sum(n * part.norms for n, part in inner) + sum(g.count * g.layer.norms for g in self.groups),
+            "norms": self.outer_norms
+            + sum(n * part.norms for n, part in inner)
+            + sum(g.count * g.layer.norms for g in self.groups),
             "biases": self.outer_biases + sum(n * part.biases for n, part in inner),
             "other": self.outer_other
             + sum(n * a.other for n, a in attentions)

@@ -63,7 +63,9 @@ def named(reader: Reader, key: str, layers: int, names: dict[str, str]) -> list[
         return [names[item] for item in value[:layers]]
     except (KeyError, TypeError):
         unknown = next(item for item in value[:layers] if not isinstance(item, str) or item not in names)
-        raise InvalidConfig(f"{reader.model_type}: {key} names an unknown kind of layer: {str(unknown)[:40]}", fields=(key,)) from None
+        raise InvalidConfig(
+            f"{reader.model_type}: {key} names an unknown kind of layer: {str(unknown)[:40]}", fields=(key,)
+        ) from None
 
 
 def mixers(reader: Reader, family: Family, layers: int) -> list[str]:
@@ -77,7 +79,9 @@ def mixers(reader: Reader, family: Family, layers: int) -> list[str]:
 
 
 def _is_mixed(reader: Reader) -> bool:
-    return any(isinstance(reader.get(key), list | tuple) for key in ("layer_types", "attn_type_list", "hybrid_layer_pattern"))
+    return any(
+        isinstance(reader.get(key), list | tuple) for key in ("layer_types", "attn_type_list", "hybrid_layer_pattern")
+    )
 
 
 def _uniform(reader: Reader, family: Family) -> str:
@@ -120,8 +124,11 @@ def _by_rule(reader: Reader, family: Family, layers: int) -> list[str]:
     if rule == "alternate_recurrent":
         return [FULL if (index + 1) % 2 else RECURRENT for index in range(layers)]
     if rule == "cycle":
-        names = {"conv": RECURRENT}
-        return [names.get(family.cycle[index % len(family.cycle)], family.cycle[index % len(family.cycle)]) for index in range(layers)]
+        return [family.cycle[index % len(family.cycle)] for index in range(layers)]
+    if rule == "lfm3":
+        return [
+            FULL if index % 4 == 2 else WINDOW if index and index % 4 == 0 else RECURRENT for index in range(layers)
+        ]
     if rule == "all_recurrent":
         return [RECURRENT] * layers
     if not window_size(reader, family):
@@ -154,7 +161,11 @@ def _periodic(reader: Reader, family: Family, index: int) -> str:
         return FULL if pattern[index % len(pattern)] in "Gg" else WINDOW
     if isinstance(pattern, list | tuple):
         pattern = None
-    period = reader.dim("sliding_window_pattern", reader.dim("global_attn_every_n_layers", family.period)) if pattern != 0 else 1
+    period = (
+        reader.dim("sliding_window_pattern", reader.dim("global_attn_every_n_layers", family.period))
+        if pattern != 0
+        else 1
+    )
     return FULL if (index + 1) % period == 0 else WINDOW
 
 
@@ -230,5 +241,7 @@ def _between(reader: Reader, index: int, layers: int) -> bool:
 
 def _sparse_step(reader: Reader, index: int) -> bool:
     only = reader.get("mlp_only_layers")
-    dense = {reader.whole("mlp_only_layers", item, least=0) for item in only} if isinstance(only, list | tuple) else set()
+    dense = (
+        {reader.whole("mlp_only_layers", item, least=0) for item in only} if isinstance(only, list | tuple) else set()
+    )
     return index not in dense and (index + 1) % reader.dim("decoder_sparse_step", 1) == 0

@@ -7,7 +7,15 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 GROUP = 128  # usual group of 4-bit integers where the configuration is silent
-EXCEPTIONS = ("modules_to_not_convert", "ignore", "exclude_modules", "ignored_layers", "exclude", "llm_int8_skip_modules", "modules_to_not_quantize")
+EXCEPTIONS = (
+    "modules_to_not_convert",
+    "ignore",
+    "exclude_modules",
+    "ignored_layers",
+    "exclude",
+    "llm_int8_skip_modules",
+    "modules_to_not_quantize",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +107,18 @@ def _stored(method: str, section: Mapping[str, Any]) -> tuple[str, float, int] |
         return ("nf4", 4, 64) if section.get("load_in_4bit") or method.endswith("4bit") else ("int8", 8, 0)
     if method in ("mxfp4", "mxfp8", "nvfp4"):
         return {"mxfp4": ("mxfp4", 4, 32), "mxfp8": ("mxfp8", 8, 32), "nvfp4": ("nvfp4", 4, 16)}[method]  # type: ignore[return-value]
-    if method in ("compressed-tensors", "modelopt", "modelopt_fp4", "modelopt_mixed", "quark") or "quant_algo" in section:
+    if (
+        method in ("compressed-tensors", "modelopt", "modelopt_fp4", "modelopt_mixed", "quark")
+        or "quant_algo" in section
+    ):
         return _by_groups(section) or _by_algorithm(section)
     return _by_algorithm(section)
 
 
 def _by_algorithm(section: Mapping[str, Any]) -> tuple[str, float, int] | None:
-    text = " ".join(str(section.get(key) or "") for key in ("quant_algo", "format", "quant_method", "quant_type")).lower()
+    text = " ".join(
+        str(section.get(key) or "") for key in ("quant_algo", "format", "quant_method", "quant_type")
+    ).lower()
     for word, stored in (
         ("nvfp4", ("nvfp4", 4.0, 16)),
         ("mxfp4", ("mxfp4", 4.0, 32)),
@@ -147,4 +160,6 @@ def _by_weights(weights: Mapping[str, Any], layout: str) -> tuple[str, float, in
 
 
 def _number(value: Any, default: float) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9 else default
+    return (
+        float(value) if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9 else default
+    )

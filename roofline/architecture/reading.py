@@ -14,13 +14,33 @@ ALIASES = {
     "hidden_size": ("n_embd", "d_model", "n_embed", "dim"),
     "num_hidden_layers": ("n_layer", "num_layers", "n_layers"),
     "num_attention_heads": ("n_head", "n_heads", "num_heads", "attention_heads"),
-    "num_key_value_heads": ("num_kv_heads", "n_head_kv", "multi_query_group_num", "num_query_groups", "n_kv_heads", "num_attention_groups", "kv_n_heads"),
+    "num_key_value_heads": (
+        "num_kv_heads",
+        "n_head_kv",
+        "multi_query_group_num",
+        "num_query_groups",
+        "n_kv_heads",
+        "num_attention_groups",
+        "kv_n_heads",
+    ),
     "head_dim": ("attention_head_dim", "kv_channels", "attn_head_dim", "head_size"),
     "intermediate_size": ("ffn_dim", "ffn_hidden_size", "n_inner", "d_ff"),
     "vocab_size": ("padded_vocab_size",),
     "num_experts": ("n_routed_experts", "num_local_experts", "moe_num_experts", "num_routed_experts"),
-    "num_experts_per_tok": ("num_experts_per_token", "moe_k", "moe_top_k", "moe_topk", "top_k_experts", "experts_per_token"),
-    "moe_intermediate_size": ("expert_ffn_hidden_size", "moe_ffn_hidden_size", "expert_intermediate_size", "ffn_moe_hidden_size"),
+    "num_experts_per_tok": (
+        "num_experts_per_token",
+        "moe_k",
+        "moe_top_k",
+        "moe_topk",
+        "top_k_experts",
+        "experts_per_token",
+    ),
+    "moe_intermediate_size": (
+        "expert_ffn_hidden_size",
+        "moe_ffn_hidden_size",
+        "expert_intermediate_size",
+        "ffn_moe_hidden_size",
+    ),
     "n_shared_experts": ("num_shared_experts", "moe_num_shared_experts", "num_shared_expert"),
     "shared_intermediate_size": (
         "shared_expert_intermediate_size",
@@ -29,7 +49,15 @@ ALIASES = {
         "share_expert_dims",
         "shared_experts_intermediate_size",
     ),
-    "max_position_embeddings": ("n_positions", "seq_length", "max_seq_len", "context_length", "max_sequence_length", "model_max_length", "n_ctx"),
+    "max_position_embeddings": (
+        "n_positions",
+        "seq_length",
+        "max_seq_len",
+        "context_length",
+        "max_sequence_length",
+        "model_max_length",
+        "n_ctx",
+    ),
     "sliding_window": ("window_size", "attention_window_size", "sliding_window_size"),
     "layer_types": ("layers_block_type", "block_types"),
     "tie_word_embeddings": ("tie_embeddings",),
@@ -61,9 +89,16 @@ def canonical(config: Mapping[str, Any], renames: Mapping[str, str] | None = Non
 class Reader:
     """Typed access to one configuration. Missing dimensions are gathered, so that one answer names them all."""
 
-    __slots__ = ("defaulted", "missing", "model_type", "given", "values")
+    __slots__ = ("defaulted", "given", "missing", "model_type", "values")
 
-    def __init__(self, config: Mapping[str, Any], defaults: Mapping[str, Any], *, model_type: str, renames: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        defaults: Mapping[str, Any],
+        *,
+        model_type: str,
+        renames: Mapping[str, str] | None = None,
+    ) -> None:
         self.given = canonical(config, renames)
         self.values = {**defaults, **self.given}
         self.model_type = model_type
@@ -109,11 +144,19 @@ class Reader:
         return default if value is None else self.whole(name, value, least=0)
 
     def whole(self, name: str, value: Any, *, least: int) -> int:
-        if isinstance(value, bool) or not isinstance(value, int | float) or (isinstance(value, float) and not _is_whole(value)):
-            raise InvalidConfig(f"{self.model_type}: {name} must be a whole number, not {_shown(value)}", fields=(name,))
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or (isinstance(value, float) and not _is_whole(value))
+        ):
+            raise InvalidConfig(
+                f"{self.model_type}: {name} must be a whole number, not {_shown(value)}", fields=(name,)
+            )
         number, most = int(value), LARGEST.get(name, LARGEST_DIMENSION)
         if not least <= number <= most:
-            raise InvalidConfig(f"{self.model_type}: {name} must lie between {least} and {most}, not {_shown(value)}", fields=(name,))
+            raise InvalidConfig(
+                f"{self.model_type}: {name} must lie between {least} and {most}, not {_shown(value)}", fields=(name,)
+            )
         return number
 
     def per_layer(self, name: str, layers: int, *, least: int = 0) -> list[int] | None:
@@ -122,7 +165,9 @@ class Reader:
         if not isinstance(value, list | tuple):
             return None
         if len(value) < layers:
-            raise InvalidConfig(f"{self.model_type}: {name} has {len(value)} entries for {layers} layers", fields=(name,))
+            raise InvalidConfig(
+                f"{self.model_type}: {name} has {len(value)} entries for {layers} layers", fields=(name,)
+            )
         return [self.whole(name, item, least=least) for item in value[:layers]]
 
     def section(self, name: str) -> Mapping[str, Any]:
@@ -143,7 +188,9 @@ class Reader:
         """Refuse where dimensions were missing."""
         if self.missing:
             names = ", ".join(self.missing)
-            raise UnsupportedArchitecture(f"{self.model_type}: the configuration does not state {names}", fields=tuple(self.missing))
+            raise UnsupportedArchitecture(
+                f"{self.model_type}: the configuration does not state {names}", fields=tuple(self.missing)
+            )
 
 
 def _is_whole(value: float) -> bool:

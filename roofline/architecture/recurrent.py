@@ -33,11 +33,24 @@ def mamba1(reader: Reader, *, inner_norms: bool) -> Recurrent:
 
 
 def _rank(reader: Reader, hidden: int) -> int:
-    return math.ceil(hidden / 16) if reader.get("mamba_dt_rank") == "auto" else reader.dim("mamba_dt_rank", math.ceil(hidden / 16))
+    return (
+        math.ceil(hidden / 16)
+        if reader.get("mamba_dt_rank") == "auto"
+        else reader.dim("mamba_dt_rank", math.ceil(hidden / 16))
+    )
 
 
 def mamba2(
-    reader: Reader, *, heads: int, head_dim: int, groups: int, inner: int, norm: bool, in_bias: str = "mamba_proj_bias", out_bias: str = "mamba_proj_bias", conv_bias: str = "mamba_conv_bias"
+    reader: Reader,
+    *,
+    heads: int,
+    head_dim: int,
+    groups: int,
+    inner: int,
+    norm: bool,
+    in_bias: str = "mamba_proj_bias",
+    out_bias: str = "mamba_proj_bias",
+    conv_bias: str = "mamba_conv_bias",
 ) -> Recurrent:
     """Mamba-2: one input projection to z, x, B, C and dt: `d·(2·di + 2·g·n + h)`; A, D and dt bias are one each a head."""
     hidden = reader.dim("hidden_size")
@@ -50,7 +63,9 @@ def mamba2(
         weights_out=inner * hidden,
         vectors=convolved * kernel + 3 * heads,
         norms=inner * norm,
-        biases=convolved * (reader.flags(conv_bias)) + projected * reader.flags(in_bias) + hidden * reader.flags(out_bias),
+        biases=convolved * (reader.flags(conv_bias))
+        + projected * reader.flags(in_bias)
+        + hidden * reader.flags(out_bias),
         state=heads * head_dim * state,
         conv_state=convolved * (kernel - 1),
         flops=6 * heads * head_dim * state,
@@ -82,7 +97,9 @@ def kimi_delta(reader: Reader, *, full_rank_gate: bool, full_rank_decay: bool = 
     linear = reader.section("linear_attn_config")
     heads = _of(reader, linear, "num_heads", "linear_num_heads", reader.dim("num_attention_heads"))
     dim = _of(reader, linear, "head_dim", "linear_head_dim", reader.dim("head_dim", 128))
-    kernel = _of(reader, linear, "short_conv_kernel_size", "linear_conv_kernel_dim", reader.dim("short_conv_kernel_size", 4))
+    kernel = _of(
+        reader, linear, "short_conv_kernel_size", "linear_conv_kernel_dim", reader.dim("short_conv_kernel_size", 4)
+    )
     width = heads * dim
     low_rank = hidden * dim + dim * width
     gates = (hidden * width if full_rank_gate else low_rank) + (hidden * width if full_rank_decay else low_rank)

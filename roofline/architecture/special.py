@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from roofline.architecture import special_dense, special_gemma, special_state, special_v4
+from roofline.architecture import special_dense, special_gemma, special_layers, special_state, special_v4
 from roofline.architecture.build import Draft
 from roofline.architecture.family import Family
 from roofline.architecture.reading import Reader
@@ -34,7 +34,11 @@ BUILDERS: dict[str, Builder] = {
     "gemma4": special_gemma.gemma4,
     "mamba": special_state.mamba,
     "mamba2": special_state.mamba2,
+    "nas": special_layers.nas,
+    "openelm": special_layers.openelm,
+    "jais": special_layers.jais,
     "rwkv": special_state.rwkv,
+    "rwkv5": special_state.rwkv5,
     "xlstm": special_state.xlstm,
     "jamba": special_state.jamba,
     "falcon_h1": special_state.falcon_h1,

@@ -25,7 +25,9 @@ def falcon(reader: Reader, family: Family) -> Draft:
 
     def of(reader: Reader, family: Family, kind: str, index: int) -> Attention:
         dim = attention.head_dim(reader, heads)
-        return attention.grouped(reader, family, kind=kind, window=0, heads=heads, kv_heads=kv_heads, qk_dim=dim, v_dim=dim)
+        return attention.grouped(
+            reader, family, kind=kind, window=0, heads=heads, kv_heads=kv_heads, qk_dim=dim, v_dim=dim
+        )
 
     return build.standard(reader, family, attention_of=of)
 
@@ -48,7 +50,10 @@ def gpt_neo(reader: Reader, family: Family) -> Draft:
     kinds: list[str] = []
     for item in reader.get("attention_types") or [[["global", "local"], 12]]:
         if not (isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[0], list | tuple)):
-            raise InvalidConfig(f"{reader.model_type}: attention_types holds pairs of a pattern and a count", fields=("attention_types",))
+            raise InvalidConfig(
+                f"{reader.model_type}: attention_types holds pairs of a pattern and a count",
+                fields=("attention_types",),
+            )
         kinds += [str(kind) for kind in item[0]] * reader.whole("attention_types", item[1], least=0)
         if len(kinds) > patterns.layer_count(reader):
             break
@@ -86,14 +91,30 @@ def mllama(reader: Reader, family: Family) -> Draft:
     """Llama-3.2-Vision: some layers attend to image tokens only; the input table has 8 more rows."""
     hidden = reader.dim("hidden_size")
     value = reader.get("cross_attention_layers")
-    crossing = {reader.whole("cross_attention_layers", i, least=0) for i in value} if isinstance(value, list | tuple) else {3, 8, 13, 18, 23, 28, 33, 38}
+    crossing = (
+        {reader.whole("cross_attention_layers", i, least=0) for i in value}
+        if isinstance(value, list | tuple)
+        else {3, 8, 13, 18, 23, 28, 33, 38}
+    )
     heads, kv_heads, dim = attention.head_dims(reader)
     draft = build.outside(reader, family)
     draft.embedding += 8 * hidden
     own = build.plain_attention(reader, family, patterns.FULL, 0)
-    across = attention.grouped(reader, replace(family, qk_norm="head"), kind="cross", window=0, heads=heads, kv_heads=kv_heads, qk_dim=dim, v_dim=dim)
+    across = attention.grouped(
+        reader,
+        replace(family, qk_norm="head"),
+        kind="cross",
+        window=0,
+        heads=heads,
+        kv_heads=kv_heads,
+        qk_dim=dim,
+        v_dim=dim,
+    )
     forward = build.plain_feed_forward(reader, family, patterns.DENSE, 0)
-    layers = (Layer(attention=own, feed_forward=forward, norms=2 * hidden), Layer(attention=across, feed_forward=forward, norms=2 * hidden, other=2))
+    layers = (
+        Layer(attention=own, feed_forward=forward, norms=2 * hidden),
+        Layer(attention=across, feed_forward=forward, norms=2 * hidden, other=2),
+    )
     draft.layers = [layers[index in crossing] for index in range(patterns.layer_count(reader))]
     return draft
 
@@ -106,7 +127,9 @@ def modernbert(reader: Reader, family: Family) -> Draft:
     every = reader.dim("global_attn_every_n_layers", 3)
     if not isinstance(reader.get("layer_types"), list | tuple):
         count = patterns.layer_count(reader)
-        reader.values["layer_types"] = ["full_attention" if index % every == 0 else "sliding_attention" for index in range(count)]
+        reader.values["layer_types"] = [
+            "full_attention" if index % every == 0 else "sliding_attention" for index in range(count)
+        ]
     draft = build.standard(reader, replace(family, layer_norms=0))
     draft.layers = [replace(layer, norms=each * (1 if index == 0 else 2)) for index, layer in enumerate(draft.layers)]
     draft.norms = 3 * each
@@ -128,7 +151,11 @@ def dbrx(reader: Reader, family: Family) -> Draft:
 
 def jetmoe(reader: Reader, family: Family) -> Draft:
     """JetMoE: the query and output projections are experts too; each expert runs all KV heads."""
-    hidden, kv_heads, dim = reader.dim("hidden_size"), reader.dim("num_key_value_heads", 16), reader.dim("head_dim", 128)
+    hidden, kv_heads, dim = (
+        reader.dim("hidden_size"),
+        reader.dim("num_key_value_heads", 16),
+        reader.dim("head_dim", 128),
+    )
     experts, top_k = reader.dim("num_experts"), reader.dim("num_experts_per_tok")
     width = kv_heads * dim
     routed = experts * 2 * hidden * width
@@ -155,7 +182,9 @@ def hunyuan_moe(reader: Reader, family: Family) -> Draft:
     reader.values["n_shared_experts"] = None
     if not reader.has("shared_intermediate_size"):
         reader.values["shared_intermediate_size"] = reader.get("intermediate_size")
-    family = replace(family, expert_width="moe_intermediate_size" if reader.has("moe_intermediate_size") else "intermediate_size")
+    family = replace(
+        family, expert_width="moe_intermediate_size" if reader.has("moe_intermediate_size") else "intermediate_size"
+    )
     return build.standard(reader, family)
 
 
@@ -180,8 +209,15 @@ def arctic(reader: Reader, family: Family) -> Draft:
     mixture = feedforward.experts(reader, family)
     residual = feedforward.dense(reader, family, hidden)
     parallel = reader.flag("parallel_attn_mlp_res", True)
-    sparse = Layer(attention=own, feed_forward=mixture, second_feed_forward=residual if parallel else None, norms=(3 if parallel else 2) * hidden)
-    plain = Layer(attention=own, feed_forward=feedforward.dense(reader, family, reader.dim("intermediate_size")), norms=2 * hidden)
+    sparse = Layer(
+        attention=own,
+        feed_forward=mixture,
+        second_feed_forward=residual if parallel else None,
+        norms=(3 if parallel else 2) * hidden,
+    )
+    plain = Layer(
+        attention=own, feed_forward=feedforward.dense(reader, family, reader.dim("intermediate_size")), norms=2 * hidden
+    )
     draft.layers = [sparse if (index + 1) % every == 0 else plain for index in range(patterns.layer_count(reader))]
     return draft
 
@@ -195,7 +231,9 @@ def laguna(reader: Reader, family: Family) -> Draft:
         heads, kv_heads, dim = attention.head_dims(reader)
         heads = per_layer[index] if per_layer else heads
         window = patterns.window_size(reader, family) if kind != patterns.FULL else 0
-        return attention.grouped(reader, family, kind=kind, window=window, heads=heads, kv_heads=kv_heads, qk_dim=dim, v_dim=dim)
+        return attention.grouped(
+            reader, family, kind=kind, window=window, heads=heads, kv_heads=kv_heads, qk_dim=dim, v_dim=dim
+        )
 
     return build.standard(reader, family, attention_of=of, per_layer=per_layer is not None)
 
@@ -205,17 +243,25 @@ def step(reader: Reader, family: Family) -> Draft:
     other = reader.section("attention_other_setting")
     window_heads = reader.get("num_sliding_attention_heads") or other.get("num_attention_heads")
     window_kv = other.get("num_attention_groups")
-    if not any(reader.has(key) for key in ("mlp_layer_types", "moe_layers_enum", "moe_layer_freq", "first_k_dense_replace")):
+    if not any(
+        reader.has(key) for key in ("mlp_layer_types", "moe_layers_enum", "moe_layer_freq", "first_k_dense_replace")
+    ):
         reader.values["first_k_dense_replace"] = 3
     reader.values["n_shared_experts"] = None
 
     def of(reader: Reader, family: Family, kind: str, index: int) -> Attention:
         heads, kv_heads, dim = attention.head_dims(reader)
         if kind == patterns.WINDOW:
-            heads = reader.whole("num_sliding_attention_heads", window_heads, least=1) if window_heads is not None else heads
+            heads = (
+                reader.whole("num_sliding_attention_heads", window_heads, least=1)
+                if window_heads is not None
+                else heads
+            )
             kv_heads = reader.whole("num_attention_groups", window_kv, least=1) if window_kv is not None else kv_heads
         window = patterns.window_size(reader, family) if kind != patterns.FULL else 0
-        return attention.grouped(reader, family, kind=kind, window=window, heads=heads, kv_heads=kv_heads, qk_dim=dim, v_dim=dim)
+        return attention.grouped(
+            reader, family, kind=kind, window=window, heads=heads, kv_heads=kv_heads, qk_dim=dim, v_dim=dim
+        )
 
     return build.standard(reader, family, attention_of=of)
 
@@ -231,7 +277,9 @@ def mimo(reader: Reader, family: Family) -> Draft:
         dim = reader.dim(f"{prefix}head_dim", attention.head_dim(reader, heads))
         v_dim = reader.dim(f"{prefix}v_head_dim", reader.dim("v_head_dim", dim))
         window = patterns.window_size(reader, family) if kind == patterns.WINDOW else 0
-        return attention.grouped(reader, family, kind=kind, window=window, heads=heads, kv_heads=kv_heads, qk_dim=dim, v_dim=v_dim)
+        return attention.grouped(
+            reader, family, kind=kind, window=window, heads=heads, kv_heads=kv_heads, qk_dim=dim, v_dim=v_dim
+        )
 
     return build.standard(reader, family, attention_of=of)
 
@@ -240,7 +288,9 @@ def minimax_m3(reader: Reader, family: Family) -> Draft:
     """MiniMax-M3: block-sparse layers have an indexer with one key head; its cache is index_head_dim wide."""
     section = reader.section("sparse_attention_config")
     count = patterns.layer_count(reader)
-    heads = reader.whole("index_n_heads", section.get("sparse_num_index_heads", reader.get("index_n_heads") or 4), least=1)
+    heads = reader.whole(
+        "index_n_heads", section.get("sparse_num_index_heads", reader.get("index_n_heads") or 4), least=1
+    )
     dim = reader.whole("index_head_dim", section.get("sparse_index_dim", reader.get("index_head_dim") or 128), least=1)
     types = reader.get("layer_types")
     reader.values["sparse"] = section.get("sparse_attention_freq")
@@ -255,7 +305,9 @@ def minimax_m3(reader: Reader, family: Family) -> Draft:
         if not sparse[index]:
             return plain
         added = hidden * (heads + 1) * dim
-        return replace(plain, indexer_heads=heads, indexer_dim=dim, weights=plain.weights + added, norms=plain.norms + 2 * dim)
+        return replace(
+            plain, indexer_heads=heads, indexer_dim=dim, weights=plain.weights + added, norms=plain.norms + 2 * dim
+        )
 
     return build.standard(reader, family, attention_of=of, per_layer=True)
 
@@ -279,8 +331,20 @@ def longcat(reader: Reader, family: Family) -> Draft:
     reader.values["n_shared_experts"] = None
     mixture = feedforward.experts(reader, family)
     zero = reader.count("zero_expert_num")
-    merged = replace(mixture, router=hidden * (mixture.experts + zero) + reader.flag("router_bias") * (mixture.experts + zero), weights=dense.weights, width=dense.width, matrices=dense.matrices)
-    layer = Layer(attention=latent, second_attention=latent, feed_forward=_with_identity_rows(merged, hidden, zero), second_feed_forward=dense, norms=4 * hidden)
+    merged = replace(
+        mixture,
+        router=hidden * (mixture.experts + zero) + reader.flag("router_bias") * (mixture.experts + zero),
+        weights=dense.weights,
+        width=dense.width,
+        matrices=dense.matrices,
+    )
+    layer = Layer(
+        attention=latent,
+        second_attention=latent,
+        feed_forward=_with_identity_rows(merged, hidden, zero),
+        second_feed_forward=dense,
+        norms=4 * hidden,
+    )
     draft = build.outside(reader, family)
     draft.layers = [layer] * patterns.layer_count(reader)
     return draft

@@ -23,7 +23,9 @@ def per_layer_tables(reader: Reader, draft: Draft) -> None:
     draft.lookup += reader.dim("vocab_size_per_layer_input", reader.dim("vocab_size")) * layers * width
     draft.other += hidden * layers * width
     draft.norms += width
-    draft.layers = [replace(layer, other=layer.other + 2 * hidden * width, norms=layer.norms + hidden) for layer in draft.layers]
+    draft.layers = [
+        replace(layer, other=layer.other + 2 * hidden * width, norms=layer.norms + hidden) for layer in draft.layers
+    ]
 
 
 def gemma3n(reader: Reader, family: Family) -> Draft:
@@ -36,7 +38,9 @@ def gemma3n(reader: Reader, family: Family) -> Draft:
 
     draft = build.standard(reader, family, attention_of=of, per_layer=True)
     altup = hidden + streams**2 + streams**3 + streams * hidden
-    draft.layers = [replace(layer, other=altup + 2 * hidden * rank, norms=layer.norms + 2 * hidden) for layer in draft.layers]
+    draft.layers = [
+        replace(layer, other=altup + 2 * hidden * rank, norms=layer.norms + 2 * hidden) for layer in draft.layers
+    ]
     draft.other += 2 * (streams - 1) * hidden * hidden
     per_layer_tables(reader, draft)
     return draft
@@ -66,7 +70,9 @@ def gemma4(reader: Reader, family: Family) -> Draft:
     same = reader.flag("attention_k_eq_v")
     kinds = patterns.mixers(reader, family, count)
     if kinds[-1] != patterns.FULL:
-        reader.values["layer_types"] = ["full_attention" if kind == patterns.FULL else "sliding_attention" for kind in kinds[:-1]] + ["full_attention"]
+        reader.values["layer_types"] = [
+            "full_attention" if kind == patterns.FULL else "sliding_attention" for kind in kinds[:-1]
+        ] + ["full_attention"]
     global_sizes = {"dim": reader.dim("global_head_dim", 512), "keys_are_values": same}
     if same and reader.has("num_global_key_value_heads"):
         global_sizes["kv_heads"] = reader.dim("num_global_key_value_heads")
@@ -101,4 +107,6 @@ def _add_experts(reader: Reader, family: Family, draft: Draft) -> None:
     hidden = reader.dim("hidden_size")
     mixture = feedforward.experts(reader, family)
     mixture = replace(mixture, other=hidden + mixture.experts)
-    draft.layers = [replace(layer, second_feed_forward=mixture, norms=layer.norms + 3 * hidden) for layer in draft.layers]
+    draft.layers = [
+        replace(layer, second_feed_forward=mixture, norms=layer.norms + 3 * hidden) for layer in draft.layers
+    ]

@@ -18,7 +18,10 @@ def deepseek_v4(reader: Reader, family: Family) -> Draft:
     forward = _mixture(reader)
     mixing = (2 + streams) * streams
     connections = 2 * (mixing * streams * hidden + mixing + 3)
-    layers = {kind: Layer(attention=own, feed_forward=forward, norms=2 * hidden, other=connections) for kind, own in built.items()}
+    layers = {
+        kind: Layer(attention=own, feed_forward=forward, norms=2 * hidden, other=connections)
+        for kind, own in built.items()
+    }
     draft = build.outside(reader, family)
     draft.other = streams * streams * hidden + streams + 1
     draft.layers = [layers[kind] for kind in kinds]
@@ -29,7 +32,10 @@ def _rates(reader: Reader) -> dict[str, int]:
     stated = reader.section("compress_rates")
     sparse = reader.get("compress_rate_csa") or stated.get(SPARSE) or 4
     heavy = reader.get("compress_rate_hca") or stated.get(HEAVY) or 128
-    return {SPARSE: reader.whole("compress_rates", sparse, least=1), HEAVY: reader.whole("compress_rates", heavy, least=1)}
+    return {
+        SPARSE: reader.whole("compress_rates", sparse, least=1),
+        HEAVY: reader.whole("compress_rates", heavy, least=1),
+    }
 
 
 def _kinds(reader: Reader) -> list[str]:
@@ -43,7 +49,9 @@ def _kinds(reader: Reader) -> list[str]:
         return ([HEAVY] * 2 + [SPARSE if index % 2 else HEAVY for index in range(max(count - 2, 0))])[:count]
     by_ratio = {0: WINDOW_ONLY, **{rate: kind for kind, rate in _rates(reader).items()}}
     if any(ratio not in by_ratio for ratio in ratios):
-        raise InvalidConfig(f"{reader.model_type}: compress_ratios may hold {sorted(by_ratio)}", fields=("compress_ratios",))
+        raise InvalidConfig(
+            f"{reader.model_type}: compress_ratios may hold {sorted(by_ratio)}", fields=("compress_ratios",)
+        )
     return [by_ratio[ratio] for ratio in ratios]
 
 

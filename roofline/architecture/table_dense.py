@@ -2,19 +2,40 @@
 
 from roofline.architecture.family import Family
 
-_ALL_BIASED = {"qkv_bias": "yes", "o_bias": "yes", "mlp_bias": "yes"}
-_NO_BIAS = {"qkv_bias": "", "o_bias": "", "mlp_bias": ""}
-
 LLAMA = Family()
 QWEN2 = Family(qkv_bias="yes", o_bias="", mlp_bias="", window="qwen")
 QWEN3 = Family(qk_norm="head", mlp_bias="", window="qwen")
 GEMMA2 = Family(layer_norms=4, mlp_bias="", window="even")
 GEMMA3 = Family(layer_norms=4, mlp_bias="", qk_norm="head", window="period", period=6)
-GPT2 = Family(**_ALL_BIASED, gated=False, norm="layer", positions="max_position_embeddings", width_rule="4d", values={"tie_word_embeddings": True})
+GPT2 = Family(
+    biases="all",
+    gated=False,
+    norm="layer",
+    positions="max_position_embeddings",
+    width_rule="4d",
+    values={"tie_word_embeddings": True},
+)
 COHERE = Family(norm="rms", layer_norms=1, mlp_bias="", qk_norm="full", qk_norm_if="use_qk_norm")
 MINISTRAL = Family(qkv_bias="", o_bias="", mlp_bias="", window="all")
-PHI = Family(**_ALL_BIASED, gated=False, norm="layer", layer_norms=1, lm_head_bias="yes", qk_norm="head_bias", qk_norm_if="qk_layernorm", width_rule="4d")
-BIG_CODE = Family(**_ALL_BIASED, gated=False, norm="layer", positions="max_position_embeddings", width_rule="4d", multi_query="multi_query", values={"tie_word_embeddings": True, "multi_query": True})
+PHI = Family(
+    biases="all",
+    gated=False,
+    norm="layer",
+    layer_norms=1,
+    lm_head_bias="yes",
+    qk_norm="head_bias",
+    qk_norm_if="qk_layernorm",
+    width_rule="4d",
+)
+BIG_CODE = Family(
+    biases="all",
+    gated=False,
+    norm="layer",
+    positions="max_position_embeddings",
+    width_rule="4d",
+    multi_query="multi_query",
+    values={"tie_word_embeddings": True, "multi_query": True},
+)
 
 DENSE: dict[str, Family] = {
     "llama": LLAMA,
@@ -27,8 +48,10 @@ DENSE: dict[str, Family] = {
     "granite_swa": Family(sinks="all", window="first", period=4),
     "helium": Family(o_bias=""),
     "exaone": Family(qkv_bias="attention_bias", values={"tie_word_embeddings": False}),
-    "exaone4": Family(**_NO_BIAS, qk_norm="head", window="period", period=4),
-    "internlm": Family(qkv_bias="bias", o_bias="bias", mlp_bias="", values={"bias": True, "tie_word_embeddings": False}),
+    "exaone4": Family(biases="none", qk_norm="head", window="period", period=4),
+    "internlm": Family(
+        qkv_bias="bias", o_bias="bias", mlp_bias="", values={"bias": True, "tie_word_embeddings": False}
+    ),
     "internlm2": Family(qkv_bias="bias", o_bias="bias", mlp_bias="", values={"tie_word_embeddings": False}),
     "internlm3": Family(qkv_bias="qkv_bias|attention_bias", o_bias="bias|attention_bias", mlp_bias="bias|mlp_bias"),
     "iquestcoder": LLAMA,
@@ -41,7 +64,7 @@ DENSE: dict[str, Family] = {
     "apertus1p5_text": Family(gated=False, mlp_bias="", qk_norm="head", mlp_other=2),
     "bitnet": Family(mlp_bias="", attention_norm=True, mlp_norm=True),
     "seed_oss": Family(o_bias="attention_out_bias"),
-    "baichuan": Family(**_NO_BIAS, values={"tie_word_embeddings": False}),
+    "baichuan": Family(biases="none", values={"tie_word_embeddings": False}),
     "orion": Family(qkv_bias="attention_bias", norm="layer", mlp_bias="", values={"tie_word_embeddings": False}),
     "aquila": LLAMA,
     "minicpm": Family(values={"tie_word_embeddings": True}),
@@ -61,7 +84,9 @@ DENSE: dict[str, Family] = {
     "vaultgemma": Family(mlp_bias="", window="even"),
     "gemma3n_text": Family(layer_norms=4, mlp_bias="", qk_norm="head", window="period", period=5, special="gemma3n"),
     "gemma4_text": Family(layer_norms=4, mlp_bias="", qk_norm="head", window="period", period=6, special="gemma4"),
-    "gemma4_unified_text": Family(layer_norms=4, mlp_bias="", qk_norm="head", window="period", period=6, special="gemma4"),
+    "gemma4_unified_text": Family(
+        layer_norms=4, mlp_bias="", qk_norm="head", window="period", period=6, special="gemma4"
+    ),
     "cohere": COHERE,
     "cohere2": Family(layer_norms=1, mlp_bias="", window="period", period=4),
     "olmo": Family(norm="none", mlp_bias=""),
@@ -71,38 +96,141 @@ DENSE: dict[str, Family] = {
     "glm4": Family(o_bias="", mlp_bias="", layer_norms=4),
     "glm4v_text": Family(qkv_bias="yes", o_bias="", mlp_bias="", layer_norms=4),
     "glm_ocr_text": Family(qkv_bias="", o_bias="", mlp_bias="", layer_norms=4),
-    "chatglm": Family(qkv_bias="add_qkv_bias|add_bias_linear", o_bias="add_bias_linear", mlp_bias="add_bias_linear", multi_query="", special="chatglm", values={"tie_word_embeddings": False}),
+    "chatglm": Family(
+        qkv_bias="add_qkv_bias|add_bias_linear",
+        o_bias="add_bias_linear",
+        mlp_bias="add_bias_linear",
+        multi_query="",
+        special="chatglm",
+        values={"tie_word_embeddings": False},
+    ),
     "ernie4_5": Family(qkv_bias="use_bias", o_bias="use_bias", mlp_bias="use_bias"),
     "hunyuan_v1_dense": Family(qk_norm="head", mlp_bias=""),
     "jais2": Family(gated=False, norm="layer"),
     "nemotron": Family(gated=False, norm="layer"),
-    "starcoder2": Family(qkv_bias="use_bias", o_bias="use_bias", mlp_bias="use_bias", gated=False, norm="layer", window="all"),
-    "stablelm": Family(qkv_bias="use_qkv_bias", o_bias="", mlp_bias="", norm="layer", qk_norm="full", qk_norm_if="qk_layernorm", special="stablelm"),
+    "starcoder2": Family(
+        qkv_bias="use_bias", o_bias="use_bias", mlp_bias="use_bias", gated=False, norm="layer", window="all"
+    ),
+    "stablelm": Family(
+        qkv_bias="use_qkv_bias",
+        o_bias="",
+        mlp_bias="",
+        norm="layer",
+        qk_norm="full",
+        qk_norm_if="qk_layernorm",
+        special="stablelm",
+    ),
     "phi": PHI,
     "phi-msft": PHI,
-    "phi3": Family(**_NO_BIAS, window="all"),
-    "phi4_multimodal": Family(**_NO_BIAS, window="all"),
-    "persimmon": Family(**_ALL_BIASED, gated=False, norm="layer", qk_norm="head_bias", qk_norm_if="qk_layernorm"),
+    "phi3": Family(biases="none", window="all"),
+    "phi4_multimodal": Family(biases="none", window="all"),
+    "persimmon": Family(biases="all", gated=False, norm="layer", qk_norm="head_bias", qk_norm_if="qk_layernorm"),
     "gpt2": GPT2,
     "gpt-sw3": GPT2,
     "gpt_bigcode": BIG_CODE,
-    "gptj": Family(qkv_bias="", o_bias="", mlp_bias="yes", gated=False, norm="layer", layer_norms=1, lm_head_bias="yes", width_rule="4d"),
-    "codegen": Family(qkv_bias="", o_bias="", mlp_bias="yes", gated=False, norm="layer", layer_norms=1, lm_head_bias="yes", width_rule="4d"),
-    "gpt_neo": Family(qkv_bias="", o_bias="yes", mlp_bias="yes", gated=False, norm="layer", positions="max_position_embeddings", width_rule="4d", window="neo", special="gpt_neo", values={"tie_word_embeddings": True}),
+    "gptj": Family(
+        qkv_bias="",
+        o_bias="",
+        mlp_bias="yes",
+        gated=False,
+        norm="layer",
+        layer_norms=1,
+        lm_head_bias="yes",
+        width_rule="4d",
+    ),
+    "codegen": Family(
+        qkv_bias="",
+        o_bias="",
+        mlp_bias="yes",
+        gated=False,
+        norm="layer",
+        layer_norms=1,
+        lm_head_bias="yes",
+        width_rule="4d",
+    ),
+    "gpt_neo": Family(
+        qkv_bias="",
+        o_bias="yes",
+        mlp_bias="yes",
+        gated=False,
+        norm="layer",
+        positions="max_position_embeddings",
+        width_rule="4d",
+        window="neo",
+        special="gpt_neo",
+        values={"tie_word_embeddings": True},
+    ),
     "gpt_neox": Family(mlp_bias="yes", gated=False, norm="layer"),
-    "gpt_neox_japanese": Family(qkv_bias="", o_bias="", mlp_bias="", gated=False, norm="layer", width_rule="multiple", special="gpt_neox_japanese"),
-    "openai-gpt": Family(**_ALL_BIASED, gated=False, norm="layer", final_norm=False, positions="max_position_embeddings", width_rule="4d", values={"tie_word_embeddings": True}),
-    "opt": Family(qkv_bias="enable_bias", o_bias="enable_bias", mlp_bias="enable_bias", gated=False, norm="layer", positions="max_position_embeddings", position_offset=2, special="opt"),
-    "xglm": Family(**_ALL_BIASED, gated=False, norm="layer"),
-    "biogpt": Family(**_ALL_BIASED, gated=False, norm="layer", positions="max_position_embeddings", position_offset=2),
-    "bloom": Family(**_ALL_BIASED, gated=False, norm="layer", embedding_norm=True, width_rule="4d"),
-    "mpt": Family(**_NO_BIAS, gated=False, width_rule="4d", values={"tie_word_embeddings": True}),
-    "falcon": Family(qkv_bias="bias", o_bias="bias", mlp_bias="bias", gated=False, norm="layer", width_rule="4d", special="falcon"),
-    "refinedweb": Family(qkv_bias="bias", o_bias="bias", mlp_bias="bias", gated=False, norm="layer", width_rule="4d", special="falcon", like="falcon"),
-    "refinedwebmodel": Family(qkv_bias="bias", o_bias="bias", mlp_bias="bias", gated=False, norm="layer", width_rule="4d", special="falcon", like="falcon"),
+    "gpt_neox_japanese": Family(
+        qkv_bias="",
+        o_bias="",
+        mlp_bias="",
+        gated=False,
+        norm="layer",
+        width_rule="multiple",
+        special="gpt_neox_japanese",
+    ),
+    "openai-gpt": Family(
+        biases="all",
+        gated=False,
+        norm="layer",
+        final_norm=False,
+        positions="max_position_embeddings",
+        width_rule="4d",
+        values={"tie_word_embeddings": True},
+    ),
+    "opt": Family(
+        qkv_bias="enable_bias",
+        o_bias="enable_bias",
+        mlp_bias="enable_bias",
+        gated=False,
+        norm="layer",
+        positions="max_position_embeddings",
+        position_offset=2,
+        special="opt",
+    ),
+    "xglm": Family(biases="all", gated=False, norm="layer"),
+    "biogpt": Family(biases="all", gated=False, norm="layer", positions="max_position_embeddings", position_offset=2),
+    "bloom": Family(biases="all", gated=False, norm="layer", embedding_norm=True, width_rule="4d"),
+    "mpt": Family(biases="none", gated=False, width_rule="4d", values={"tie_word_embeddings": True}),
+    "falcon": Family(
+        qkv_bias="bias", o_bias="bias", mlp_bias="bias", gated=False, norm="layer", width_rule="4d", special="falcon"
+    ),
+    "refinedweb": Family(
+        qkv_bias="bias",
+        o_bias="bias",
+        mlp_bias="bias",
+        gated=False,
+        norm="layer",
+        width_rule="4d",
+        special="falcon",
+        like="falcon",
+    ),
+    "refinedwebmodel": Family(
+        qkv_bias="bias",
+        o_bias="bias",
+        mlp_bias="bias",
+        gated=False,
+        norm="layer",
+        width_rule="4d",
+        special="falcon",
+        like="falcon",
+    ),
     "doge": Family(qk_norm="head", attention_other="doge_mask", special="doge"),
-    "mllama_text_model": Family(**_NO_BIAS, special="mllama"),
+    "mllama_text_model": Family(biases="none", special="mllama"),
     "modernbert-decoder": Family(o_bias="attention_bias", norm="rms", special="modernbert"),
+    "nemotron-nas": Family(special="nas", values={"tie_word_embeddings": False}),
+    "deci": Family(special="nas", values={"tie_word_embeddings": False}),
+    "openelm": Family(biases="none", qk_norm="head", qk_norm_if="normalize_qk_projections", special="openelm"),
+    "jais": Family(biases="all", norm="layer", width_rule="4d", special="jais", values={"tie_word_embeddings": True}),
+    "mimo": QWEN2,
+    "xverse": Family(values={"tie_word_embeddings": False}),
+    "stablelm_epoch": Family(
+        qkv_bias="use_qkv_bias", o_bias="", mlp_bias="", norm="layer", values={"tie_word_embeddings": False}
+    ),
+    "emu3_text_model": Family(mlp_bias="mlp_bias"),
+    "paddleocr_vl_text": Family(qkv_bias="use_bias", o_bias="use_bias", mlp_bias="use_bias"),
+    "granite_docling_text": LLAMA,
     "minicpm3": Family(mla=True),
     "youtu": Family(mla=True, mlp_bias="mlp_bias"),
 }

@@ -2,9 +2,7 @@
 
 from roofline.architecture.family import Family
 
-_NO_BIAS = {"qkv_bias": "", "o_bias": "", "mlp_bias": ""}
-
-MIXTRAL = Family(**_NO_BIAS, moe=True, all_moe=True, expert_width="intermediate_size", window="all")
+MIXTRAL = Family(biases="none", moe=True, all_moe=True, expert_width="intermediate_size", window="all")
 QWEN2_MOE = Family(qkv_bias="qkv_bias", o_bias="", mlp_bias="", moe=True, shared_gate=True, window="qwen")
 QWEN3_MOE = Family(qk_norm="head", mlp_bias="", moe=True, window="qwen")
 DEEPSEEK = Family(mla=True, moe=True, mlp_bias="mlp_bias")
@@ -21,25 +19,91 @@ MIXTURES: dict[str, Family] = {
     "qwen3_omni_moe_text": Family(qk_norm="head", mlp_bias="", moe=True),
     "olmoe": OLMOE,
     "flex_olmo": OLMOE,
-    "phimoe": Family(mlp_bias="", norm="layer", lm_head_bias="lm_head_bias", moe=True, all_moe=True, expert_width="intermediate_size", window="all"),
-    "gpt_oss": Family(mlp_bias="", sinks="all", moe=True, all_moe=True, expert_bias=True, router_bias="yes", expert_width="intermediate_size", window="even"),
-    "dbrx": Family(**_NO_BIAS, norm="rms", moe=True, all_moe=True, special="dbrx"),
+    "phimoe": Family(
+        mlp_bias="",
+        norm="layer",
+        lm_head_bias="lm_head_bias",
+        moe=True,
+        all_moe=True,
+        expert_width="intermediate_size",
+        window="all",
+    ),
+    "gpt_oss": Family(
+        mlp_bias="",
+        sinks="all",
+        moe=True,
+        all_moe=True,
+        expert_bias=True,
+        router_bias="yes",
+        expert_width="intermediate_size",
+        window="even",
+    ),
+    "dbrx": Family(biases="none", norm="rms", moe=True, all_moe=True, special="dbrx"),
     "granitemoe": GRANITE_MOE,
     "granitemoeshared": GRANITE_MOE,
-    "granitemoe_swa": Family(mlp_bias="", sinks="all", moe=True, all_moe=True, expert_width="intermediate_size", window="first", period=4),
-    "jetmoe": Family(**_NO_BIAS, moe=True, all_moe=True, expert_width="intermediate_size", special="jetmoe"),
-    "llama4_text": Family(mlp_bias="", moe=True, expert_width="intermediate_size", dense_width="intermediate_size_mlp", window="llama4", special="llama4"),
-    "minimax_m2": Family(**_NO_BIAS, qk_norm="full", qk_norm_if="use_qk_norm", moe=True, all_moe=True, expert_width="intermediate_size", values={"use_qk_norm": True}),
-    "minimax_m3_vl_text": Family(**_NO_BIAS, qk_norm="head", moe=True, expert_width="intermediate_size", dense_width="dense_intermediate_size", special="minimax_m3"),
-    "minimax_m3": Family(**_NO_BIAS, qk_norm="head", moe=True, expert_width="intermediate_size", dense_width="dense_intermediate_size", special="minimax_m3", like="minimax_m3_vl_text"),
-    "mimo_v2_flash": Family(o_bias="", mlp_bias="", sinks="window", moe=True, window="mimo", special="mimo"),
+    "granitemoe_swa": Family(
+        mlp_bias="", sinks="all", moe=True, all_moe=True, expert_width="intermediate_size", window="first", period=4
+    ),
+    "jetmoe": Family(biases="none", moe=True, all_moe=True, expert_width="intermediate_size", special="jetmoe"),
+    "llama4_text": Family(
+        mlp_bias="",
+        moe=True,
+        expert_width="intermediate_size",
+        dense_width="intermediate_size_mlp",
+        window="llama4",
+        special="llama4",
+    ),
+    "minimax_m2": Family(
+        biases="none",
+        qk_norm="full",
+        qk_norm_if="use_qk_norm",
+        moe=True,
+        all_moe=True,
+        expert_width="intermediate_size",
+        values={"use_qk_norm": True},
+    ),
+    "minimax_m3_vl_text": Family(
+        biases="none",
+        qk_norm="head",
+        moe=True,
+        expert_width="intermediate_size",
+        dense_width="dense_intermediate_size",
+        special="minimax_m3",
+    ),
+    "minimax_m3": Family(
+        biases="none",
+        qk_norm="head",
+        moe=True,
+        expert_width="intermediate_size",
+        dense_width="dense_intermediate_size",
+        special="minimax_m3",
+        like="minimax_m3_vl_text",
+    ),
+    "mimo_v2_flash": Family(
+        o_bias="",
+        mlp_bias="",
+        sinks="window",
+        moe=True,
+        window="mimo",
+        special="mimo",
+        values={"first_k_dense_replace": 1},
+    ),
     "glm4_moe": GLM4_MOE,
     "glm4v_moe_text": Family(o_bias="", mlp_bias="", moe=True),
     "sarvam_moe": GLM4_MOE,
     "solar_open": Family(o_bias="", mlp_bias="", moe=True, all_moe=True),
-    "ernie4_5_moe": Family(qkv_bias="use_bias", o_bias="use_bias", mlp_bias="use_bias", lm_head_bias="use_bias", moe=True, correction_bias="yes"),
-    "ernie4_5_vl_moe_text": Family(qkv_bias="use_bias", o_bias="use_bias", mlp_bias="use_bias", moe=True, correction_bias="yes", special="ernie_vl"),
-    "exaone_moe": Family(**_NO_BIAS, qk_norm="head", moe=True, window="period", period=4),
+    "ernie4_5_moe": Family(
+        qkv_bias="use_bias",
+        o_bias="use_bias",
+        mlp_bias="use_bias",
+        lm_head_bias="use_bias",
+        moe=True,
+        correction_bias="yes",
+    ),
+    "ernie4_5_vl_moe_text": Family(
+        qkv_bias="use_bias", o_bias="use_bias", mlp_bias="use_bias", moe=True, correction_bias="yes", special="ernie_vl"
+    ),
+    "exaone_moe": Family(biases="none", qk_norm="head", moe=True, window="period", period=4),
     "hunyuan_v1_moe": Family(qk_norm="head", mlp_bias="", moe=True, all_moe=True, special="hunyuan_moe"),
     "hy_v3": Family(qk_norm="head", moe=True, values={"first_k_dense_replace": 1}),
     "dots1": Family(qk_norm="head", mlp_bias="", moe=True, window="qwen_layers"),
@@ -57,16 +121,77 @@ MIXTURES: dict[str, Family] = {
     "deepseek_v4": Family(special="deepseek_v4"),
     "deepseek_ref": Family(special="deepseek_v4", like="deepseek_v4"),
     "longcat_flash": Family(mla=True, moe=True, mlp_bias="", special="longcat"),
-    "afmoe": Family(mlp_bias="", qk_norm="head", query_gate="width", layer_norms=4, moe=True, correction_bias="yes", window="period", period=4),
+    "afmoe": Family(
+        mlp_bias="",
+        qk_norm="head",
+        query_gate="width",
+        layer_norms=4,
+        moe=True,
+        correction_bias="yes",
+        window="period",
+        period=4,
+    ),
     "aria_text": Family(moe=True, all_moe=True, expert_width="intermediate_size"),
-    "arctic": Family(mlp_bias="", moe=True, expert_width="intermediate_size", special="arctic", values={"tie_word_embeddings": False}),
-    "grok-1": Family(mlp_bias="", moe=True, all_moe=True, layer_norms=4, expert_width="intermediate_size", values={"tie_word_embeddings": True}),
-    "laguna": Family(mlp_bias="", qk_norm="head", query_gate="head", query_gate_if="gating", moe=True, correction_bias="yes", special="laguna", values={"first_k_dense_replace": 1}),
+    "arctic": Family(
+        mlp_bias="", moe=True, expert_width="intermediate_size", special="arctic", values={"tie_word_embeddings": False}
+    ),
+    "grok-1": Family(
+        mlp_bias="",
+        moe=True,
+        all_moe=True,
+        layer_norms=4,
+        expert_width="intermediate_size",
+        values={"tie_word_embeddings": True},
+    ),
+    "laguna": Family(
+        mlp_bias="",
+        qk_norm="head",
+        query_gate="head",
+        query_gate_if="gating",
+        moe=True,
+        correction_bias="yes",
+        special="laguna",
+        values={"first_k_dense_replace": 1},
+    ),
     "mellum": Family(mlp_bias="", qk_norm="head", moe=True),
-    "kolibri1": Family(qkv_bias="", o_bias="", mlp_bias="", qk_norm="head", layer_norms=4, moe=True, all_moe=True, window="period", period=5),
-    "flint": Family(mlp_bias="", qk_norm="head", sinks="all", moe=True, window="flint", values={"mlp_only_layers": [0, 1]}),
-    "cohere2_moe": Family(layer_norms=1, mlp_bias="", moe=True, expert_width="intermediate_size", window="period", period=4),
+    "kolibri1": Family(
+        qkv_bias="",
+        o_bias="",
+        mlp_bias="",
+        qk_norm="head",
+        layer_norms=4,
+        moe=True,
+        all_moe=True,
+        window="period",
+        period=5,
+    ),
+    "flint": Family(
+        mlp_bias="", qk_norm="head", sinks="all", moe=True, window="flint", values={"mlp_only_layers": [0, 1]}
+    ),
+    "cohere2_moe": Family(
+        layer_norms=1, mlp_bias="", moe=True, expert_width="intermediate_size", window="period", period=4
+    ),
     "step3p7": Family(qk_norm="head", query_gate="head", moe=True, special="step"),
     "step3p5": Family(qk_norm="head", query_gate="head", moe=True, special="step", like="step3p7"),
-    "minicpm_moe": Family(moe=True, all_moe=True, expert_width="intermediate_size", values={"tie_word_embeddings": True}),
+    "bailing_moe": Family(
+        qkv_bias="use_qkv_bias",
+        o_bias="use_bias",
+        mlp_bias="use_bias",
+        qk_norm="head",
+        qk_norm_if="use_qk_norm",
+        moe=True,
+        values={"tie_word_embeddings": False},
+    ),
+    "bailing_moe_v2": Family(
+        qkv_bias="use_qkv_bias",
+        o_bias="use_bias",
+        mlp_bias="use_bias",
+        qk_norm="head",
+        qk_norm_if="use_qk_norm",
+        moe=True,
+        values={"tie_word_embeddings": False, "use_qk_norm": True},
+    ),
+    "minicpm_moe": Family(
+        moe=True, all_moe=True, expert_width="intermediate_size", values={"tie_word_embeddings": True}
+    ),
 }

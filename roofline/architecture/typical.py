@@ -37,9 +37,13 @@ def typical(params_b: float, active_params_b: float | None = None) -> Architectu
 def _check(params_b: float, active_b: float | None) -> None:
     sizes = [params_b] if active_b is None else [params_b, active_b]
     if not all(math.isfinite(size) and SMALLEST_B <= size <= LARGEST_B for size in sizes):
-        raise InvalidConfig(f"a model has between {SMALLEST_B:g} and {LARGEST_B:g} billion parameters", fields=("params_b",))
+        raise InvalidConfig(
+            f"a model has between {SMALLEST_B:g} and {LARGEST_B:g} billion parameters", fields=("params_b",)
+        )
     if active_b is not None and active_b > params_b:
-        raise InvalidConfig(f"{active_b:g} B active parameters are more than {params_b:g} B in total", fields=("active_params_b",))
+        raise InvalidConfig(
+            f"{active_b:g} B active parameters are more than {params_b:g} B in total", fields=("active_params_b",)
+        )
 
 
 def _width(size_b: float) -> int:
@@ -71,7 +75,9 @@ def _layer_params(base: dict[str, Any]) -> int:
 
 
 def _tables(base: dict[str, Any]) -> int:
-    return int(base["vocab_size"] * base["hidden_size"] * (1 if base["tie_word_embeddings"] else 2) + base["hidden_size"])
+    return int(
+        base["vocab_size"] * base["hidden_size"] * (1 if base["tie_word_embeddings"] else 2) + base["hidden_size"]
+    )
 
 
 def _fit(value: float, step: int) -> int:
@@ -113,7 +119,9 @@ def _mixture(params_b: float, active_b: float) -> Architecture:
         "num_experts_per_tok": TOP_K,
         "shared_expert_intermediate_size": shared,
     }
-    note = f"{layers} layers, {_common(base)}, {experts} experts of width {width}, {TOP_K} active, shared width {shared}"
+    note = (
+        f"{layers} layers, {_common(base)}, {experts} experts of width {width}, {TOP_K} active, shared width {shared}"
+    )
     return _noted(config, f"{params_b:g}B-A{active_b:g}B", note)
 
 

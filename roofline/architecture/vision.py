@@ -26,7 +26,9 @@ def vision_defaults() -> dict[str, dict[str, Any]]:
 
 def vision_params(config: Mapping[str, Any], subject: Subject, hidden: int) -> int | None:
     """Parameters of the vision tower and its projector; None where the configuration does not allow a count."""
-    section = next((outer["vision_config"] for outer in subject.outers if isinstance(outer.get("vision_config"), Mapping)), None)
+    section = next(
+        (outer["vision_config"] for outer in subject.outers if isinstance(outer.get("vision_config"), Mapping)), None
+    )
     if section is None or subject.wrapper not in TOWERS:
         return None
     kind, counter = TOWERS[subject.wrapper]
@@ -45,7 +47,9 @@ def vision_params(config: Mapping[str, Any], subject: Subject, hidden: int) -> i
 
 def _plain_names(section: Mapping[str, Any]) -> dict[str, str]:
     """The aliases of language models do not hold here: `embed_dim` and `hidden_size` differ."""
-    return {key: key for key in (*section, "num_heads", "embed_dim", "depth", "head_dim", "window_size", "attention_heads")}
+    return {
+        key: key for key in (*section, "num_heads", "embed_dim", "depth", "head_dim", "window_size", "attention_heads")
+    }
 
 
 def _linear(n_in: int, n_out: int, bias: bool = True) -> int:
@@ -89,7 +93,11 @@ def _clip_or_siglip(reader: Reader) -> int:
 def _pixtral_tower(reader: Reader) -> int:
     d, ff, patch = reader.dim("hidden_size"), reader.dim("intermediate_size"), reader.dim("patch_size")
     layers = reader.dim("num_hidden_layers")
-    return reader.dim("num_channels", 3) * patch**2 * d + d + layers * _block(d, ff, bias=False, mlp_bias=False, gated=True, norm=1)
+    return (
+        reader.dim("num_channels", 3) * patch**2 * d
+        + d
+        + layers * _block(d, ff, bias=False, mlp_bias=False, gated=True, norm=1)
+    )
 
 
 def _number(outer: Outer, key: str, default: int) -> int:
@@ -102,7 +110,11 @@ def _llava(reader: Reader, outer: Outer, hidden: int) -> int:
     features = outer.get("vision_feature_layer")
     count = len(features) if isinstance(features, list | tuple) else 1
     bias = outer.get("multimodal_projector_bias", True) is not False
-    return _clip_or_siglip(reader) + _linear(reader.dim("hidden_size") * count, hidden, bias) + _linear(hidden, hidden, bias)
+    return (
+        _clip_or_siglip(reader)
+        + _linear(reader.dim("hidden_size") * count, hidden, bias)
+        + _linear(hidden, hidden, bias)
+    )
 
 
 def _llava_newline(reader: Reader, outer: Outer, hidden: int) -> int:
@@ -172,7 +184,12 @@ def _gemma4(reader: Reader, outer: Outer, hidden: int) -> int:
     heads = reader.dim("num_attention_heads")
     dim, kv_heads = reader.dim("head_dim", d // heads), reader.dim("num_key_value_heads", heads)
     block = 2 * d * dim * (heads + kv_heads) + 3 * d * ff + 4 * d + 2 * dim
-    return 2 * reader.dim("position_embedding_size") * d + 3 * patch**2 * d + reader.dim("num_hidden_layers") * block + d * hidden
+    return (
+        2 * reader.dim("position_embedding_size") * d
+        + 3 * patch**2 * d
+        + reader.dim("num_hidden_layers") * block
+        + d * hidden
+    )
 
 
 def _mllama(reader: Reader, outer: Outer, hidden: int) -> int:
@@ -195,7 +212,12 @@ def _llama4(reader: Reader, outer: Outer, hidden: int) -> int:
     inner = reader.dim("projector_input_dim", 4096)
     total = d + reader.dim("num_channels", 3) * patch**2 * d + (_patches(reader) + 1) * d + 4 * d
     total += reader.dim("num_hidden_layers") * _block(d, ff)
-    return total + shuffled * inner + inner * reader.dim("projector_output_dim", 4096) + reader.dim("vision_output_dim", 7680) * hidden
+    return (
+        total
+        + shuffled * inner
+        + inner * reader.dim("projector_output_dim", 4096)
+        + reader.dim("vision_output_dim", 7680) * hidden
+    )
 
 
 def _idefics3(reader: Reader, outer: Outer, hidden: int) -> int:
