@@ -66,6 +66,9 @@ class LoginMiddleware(LoginRequiredMiddleware):
         view_args: tuple[Any, ...],
         view_kwargs: dict[str, Any],
     ) -> HttpResponseBase | None:
-        if not settings.ROOFTREE_LOGIN_REQUIRED or is_api(request):
+        if not settings.ROOFTREE_LOGIN_REQUIRED or request.path.startswith("/api/"):
             return None
-        return super().process_view(request, view_func, view_args, view_kwargs)
+        refusal = super().process_view(request, view_func, view_args, view_kwargs)
+        if refusal is not None and is_api(request):
+            return error_response(request, 401, "not_authenticated", _("Sign in first."))
+        return refusal

@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from django.utils.translation import gettext as _
 
@@ -57,10 +58,18 @@ class NameBook:
         key = plain(name)
         if key in self.ids:
             return self.ids[key]
-        found = self.others.get(key, [])
+        found = self.others.get(key) or self._run_together.get(key.replace("-", ""), [])
         if len(found) == 1:
             return found[0]
         raise self._ambiguous(name, found) if found else self._unknown(name)
+
+    @cached_property
+    def _run_together(self) -> dict[str, list[str]]:
+        """All names without their hyphens: rtx4090."""
+        together: dict[str, set[str]] = {}
+        for key in [*self.ids, *self.others]:
+            together.setdefault(key.replace("-", ""), set()).update(self._targets(key))
+        return {key: sorted(names) for key, names in together.items()}
 
     def nearest(self, name: str) -> list[str]:
         """Ids that look like `name`, the likeliest first."""

@@ -20,7 +20,7 @@ def csv_rows(path: Path) -> Iterator[dict[str, str]]:
 def cell(model: type[models.Model], column: str, text: str) -> Any:
     """A cell as its column's type; a blank number or date is unknown, a blank text is empty."""
     field: Any = model._meta.get_field(column)
-    return None if text == "" and field.null else field.to_python(text)
+    return None if text == "" and field.null else field.to_python(text.strip())
 
 
 def _edited_by_people(model: Any, key: str) -> set[Any]:

@@ -1,0 +1,54 @@
+"""The whole house in one command: ready, and gone without a trace."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests import services
+from tests.services import ServedHouse, wait_until
+
+
+def alive_with(folder: Path) -> list[str]:
+    """Command lines of living processes that work in this installation."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                if str(folder).encode() in (entry / "environ").read_bytes():
+                    found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+            except OSError:
+                continue
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_stops_all_it_started(number: int) -> None:
+    with services.served_house() as house:
+        process = house.processes[0]
+        assert len(alive_with(house.folder)) >= 3, "the command, the web server, the worker"
+        with urllib.request.urlopen(f"{house.url}/gpus/") as answer:
+            assert answer.status == 200
+        os.kill(process.pid, number)
+        assert process.wait(20) == 0
+        assert alive_with(house.folder) == []
+
+
+def test_killed_command_takes_its_children_along() -> None:
+    with services.served_house() as house:
+        house.processes[0].kill()
+        wait_until(lambda: alive_with(house.folder) == [], "the children to end", 20)
+
+
+def test_taken_port_is_said_in_a_sentence(served: ServedHouse) -> None:
+    command = [sys.executable, "manage.py", "serve", "--port", str(served.port)]
+    done = subprocess.run(command, cwd=services.ROOT, env=served.variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f"Cannot listen on 127.0.0.1:{served.port}" in done.stderr
+    assert "Traceback" not in done.stderr
