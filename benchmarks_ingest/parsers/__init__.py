@@ -7,6 +7,17 @@ from .reading import FileReport, Limits, read
 from .registry import ENTRY_POINT_GROUP, Registry, registry
 
 __all__ = [
-    "ENTRY_POINT_GROUP", "Document", "FileReport", "Limits", "ParseResult", "Parser", "Refusal", "Registry", "Run", "SourceValue", "read", "registry",
+    "ENTRY_POINT_GROUP",
+    "Document",
+    "FileReport",
+    "Limits",
+    "ParseResult",
+    "Parser",
+    "Refusal",
+    "Registry",
+    "Run",
+    "SourceValue",
+    "read",
+    "registry",
     "run_from_json",
-]  # fmt: skip
+]

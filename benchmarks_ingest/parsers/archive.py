@@ -10,7 +10,7 @@ from collections.abc import Iterator
 MAX_RATIO = 1000
 
 
-class BadArchive(ValueError):
+class ArchiveError(ValueError):
     """An archive that is refused whole; the message says why."""
 
 
@@ -29,11 +29,26 @@ def _holds_tar(data: bytes) -> bool:
 
 
 def members(data: bytes, *, max_bytes: int, max_members: int) -> Iterator[tuple[str, bytes]]:
-    """Each file's name and content, in order. Raises BadArchive on a bomb, a path that climbs out, encryption or damage."""
+    """Each file's name and content, in order. Raises ArchiveError on a bomb, a path that climbs out, encryption or
+    damage.
+    """
     try:
-        yield from _zip_members(data, max_bytes, max_members) if data[:2] == b"PK" else _tar_members(data, max_bytes, max_members)
-    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, struct_error()) as error:
-        raise BadArchive(f"damaged archive: {error}") from error
+        yield from (
+            _zip_members(data, max_bytes, max_members)
+            if data[:2] == b"PK"
+            else _tar_members(data, max_bytes, max_members)
+        )
+    except (
+        zipfile.BadZipFile,
+        tarfile.TarError,
+        zlib.error,
+        EOFError,
+        OSError,
+        NotImplementedError,
+        RuntimeError,
+        struct_error(),
+    ) as error:
+        raise ArchiveError(f"damaged archive: {error}") from error
 
 
 def struct_error() -> type[Exception]:
@@ -51,9 +66,11 @@ def _zip_members(data: bytes, max_bytes: int, max_members: int) -> Iterator[tupl
         for item in entries:
             name = safe_name(item.filename)
             if item.flag_bits & 1:
-                raise BadArchive(f"{name} is encrypted")
+                raise ArchiveError(f"{name} is encrypted")
             if item.file_size > max(item.compress_size, 100) * MAX_RATIO:
-                raise BadArchive(f"archive bomb: {name} unpacks to {item.file_size:,} bytes from {item.compress_size:,}")
+                raise ArchiveError(
+                    f"archive bomb: {name} unpacks to {item.file_size:,} bytes from {item.compress_size:,}"
+                )
             if _is_junk(name):
                 continue
             with opened.open(item) as handle:
@@ -73,7 +90,7 @@ def _tar_members(data: bytes, max_bytes: int, max_members: int) -> Iterator[tupl
             if not item.isfile() or _is_junk(name):
                 continue
             if item.size > budget:
-                raise BadArchive(f"the archive unpacks to more than {max_bytes // 2**20} MB")
+                raise ArchiveError(f"the archive unpacks to more than {max_bytes // 2**20} MB")
             handle = opened.extractfile(item)
             content = handle.read(budget + 1) if handle else b""
             budget = _spend(budget, content, max_bytes)
@@ -82,23 +99,27 @@ def _tar_members(data: bytes, max_bytes: int, max_members: int) -> Iterator[tupl
 
 def _check_count(count: int, limit: int) -> None:
     if count > limit:
-        raise BadArchive(f"more than {limit:,} files in one archive")
+        raise ArchiveError(f"more than {limit:,} files in one archive")
 
 
 def _spend(budget: int, content: bytes, max_bytes: int) -> int:
     if len(content) > budget:
-        raise BadArchive(f"the archive unpacks to more than {max_bytes // 2**20} MB")
+        raise ArchiveError(f"the archive unpacks to more than {max_bytes // 2**20} MB")
     return budget - len(content)
 
 
 def _is_junk(name: str) -> bool:
     """What operating systems add: resource forks and folder settings."""
-    return name.startswith("__MACOSX/") or posixpath.basename(name) in {".DS_Store", "Thumbs.db"} or posixpath.basename(name).startswith("._")
+    return (
+        name.startswith("__MACOSX/")
+        or posixpath.basename(name) in {".DS_Store", "Thumbs.db"}
+        or posixpath.basename(name).startswith("._")
+    )
 
 
 def safe_name(name: str) -> str:
-    """The member's name. Raises BadArchive where it is absolute or climbs out of the archive."""
+    """The member's name. Raises ArchiveError where it is absolute or climbs out of the archive."""
     unified = name.replace("\\", "/")
     if unified.startswith("/") or ".." in unified.split("/") or (len(unified) > 1 and unified[1] == ":"):
-        raise BadArchive(f"unsafe path in the archive: {name[:100]}")
+        raise ArchiveError(f"unsafe path in the archive: {name[:100]}")
     return posixpath.normpath(unified)

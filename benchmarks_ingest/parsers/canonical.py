@@ -1,9 +1,11 @@
 """The canonical run: what was measured, on what, under which load, in SI units.
 
-Every figure keeps the name, the value and the unit that its source used beside the normalised one. Rates are of the whole system. Definitions:
+Every figure keeps the name, the value and the unit that its source used beside the normalised one. Rates are of the
+whole system. Definitions:
 
 - TTFT: request sent to first token received, queueing included.
-- TPOT: (end-to-end - TTFT) / (output tokens - 1), the mean is over requests. Tools call this "inter token latency" (aiperf, GuideLLM) as well.
+- TPOT: (end-to-end - TTFT) / (output tokens - 1), the mean is over requests. Tools call this "inter token latency"
+  (aiperf, GuideLLM) as well.
 - ITL: the gap between two streamed chunks, pooled over all requests; a chunk may hold several tokens.
 - E2E: request sent to last token received.
 """
@@ -15,24 +17,99 @@ from typing import Any
 
 from .values import UNIT_SCALE, integer, number
 
-TEXT_FIELDS = ("model", "engine", "engine_version", "gpu", "weights", "kv_cache", "activations", "kind", "date", "label", "dataset")
-COUNT_FIELDS = ("gpu_count", "tp", "pp", "dp", "ep", "cp", "completed", "failed", "seq_len", "global_batch", "micro_batch", "batch_size")
+TEXT_FIELDS = (
+    "model",
+    "engine",
+    "engine_version",
+    "gpu",
+    "weights",
+    "kv_cache",
+    "activations",
+    "kind",
+    "date",
+    "label",
+    "dataset",
+)
+COUNT_FIELDS = (
+    "gpu_count",
+    "tp",
+    "pp",
+    "dp",
+    "ep",
+    "cp",
+    "completed",
+    "failed",
+    "seq_len",
+    "global_batch",
+    "micro_batch",
+    "batch_size",
+)
 TRANSIENT = ("warnings", "context")
 MAY_BE_ZERO = frozenset({"completed", "failed"})
 
 # The order of the keys that outside scripts rely on.
 CONTRACT_FIELDS = (
-    "model", "engine", "engine_version", "gpu", "gpu_count", "tp", "weights", "input_tokens", "output_tokens", "concurrency",
-    "request_rate_per_s", "completed", "failed", "requests_per_s", "output_tokens_per_s", "total_tokens_per_s", "ttft_mean_s", "ttft_p50_s",
-    "ttft_p99_s", "tpot_mean_s", "tpot_p50_s", "tpot_p99_s", "itl_mean_s", "e2e_mean_s", "prefill_tokens_per_s", "decode_tokens_per_s",
-    "seq_len", "global_batch", "step_time_s", "tokens_per_s", "tokens_per_s_per_gpu", "tflops_per_gpu", "mfu_reported", "peak_memory_bytes",
-)  # fmt: skip
+    "model",
+    "engine",
+    "engine_version",
+    "gpu",
+    "gpu_count",
+    "tp",
+    "weights",
+    "input_tokens",
+    "output_tokens",
+    "concurrency",
+    "request_rate_per_s",
+    "completed",
+    "failed",
+    "requests_per_s",
+    "output_tokens_per_s",
+    "total_tokens_per_s",
+    "ttft_mean_s",
+    "ttft_p50_s",
+    "ttft_p99_s",
+    "tpot_mean_s",
+    "tpot_p50_s",
+    "tpot_p99_s",
+    "itl_mean_s",
+    "e2e_mean_s",
+    "prefill_tokens_per_s",
+    "decode_tokens_per_s",
+    "seq_len",
+    "global_batch",
+    "step_time_s",
+    "tokens_per_s",
+    "tokens_per_s_per_gpu",
+    "tflops_per_gpu",
+    "mfu_reported",
+    "peak_memory_bytes",
+)
 
 RESULT_FIELDS = (
-    "requests_per_s", "output_tokens_per_s", "total_tokens_per_s", "ttft_mean_s", "ttft_p50_s", "ttft_p99_s", "tpot_mean_s", "tpot_p50_s",
-    "tpot_p99_s", "itl_mean_s", "e2e_mean_s", "e2e_p50_s", "prefill_tokens_per_s", "decode_tokens_per_s", "step_time_s", "tokens_per_s",
-    "tokens_per_s_per_gpu", "tflops_per_gpu", "mfu_reported", "samples_per_s", "time_to_train_s", "itl_p50_s", "e2e_p99_s",
-)  # fmt: skip
+    "requests_per_s",
+    "output_tokens_per_s",
+    "total_tokens_per_s",
+    "ttft_mean_s",
+    "ttft_p50_s",
+    "ttft_p99_s",
+    "tpot_mean_s",
+    "tpot_p50_s",
+    "tpot_p99_s",
+    "itl_mean_s",
+    "e2e_mean_s",
+    "e2e_p50_s",
+    "prefill_tokens_per_s",
+    "decode_tokens_per_s",
+    "step_time_s",
+    "tokens_per_s",
+    "tokens_per_s_per_gpu",
+    "tflops_per_gpu",
+    "mfu_reported",
+    "samples_per_s",
+    "time_to_train_s",
+    "itl_p50_s",
+    "e2e_p99_s",
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +123,7 @@ class SourceValue:
 
     def to_json(self) -> dict[str, Any]:
         """Strict JSON: a non-finite number is written as text."""
-        plain = self.value if _is_plain(self.value) else str(self.value)
+        plain = self.value if _is_plain(self.value) else str(self.value)[:200]
         return {"field": self.field, "name": self.name, "value": plain, "unit": self.unit}
 
 
@@ -56,7 +133,9 @@ def _is_plain(value: Any) -> bool:
 
 @dataclass
 class Run:
-    """One measured run. None means not measured or not stated; times in seconds, memory in bytes, rates per second, MFU as a fraction."""
+    """One measured run. None means not measured or not stated; times in seconds, memory in bytes, rates per second,
+    MFU as a fraction.
+    """
 
     kind: str = "serving"  # serving, offline, single_stream, training
     model: str | None = None
@@ -120,7 +199,9 @@ class Run:
     context: str = ""  # the text around this run, for guesses; not part of the run
 
     def put(self, name: str, value: Any, source: str, unit: str = "") -> None:
-        """Normalise one figure into field `name` and keep its source. Zero, negative and non-finite figures are not measured."""
+        """Normalise one figure into field `name` and keep its source. Zero, negative and non-finite figures are not
+        measured.
+        """
         scaled = _normalised(name, value, unit)
         self.source.append(SourceValue(name, source, value, unit))
         if scaled is None:
@@ -154,7 +235,9 @@ class Run:
         return result
 
     def fingerprint(self) -> str:
-        """SHA-256 of everything that was measured and stated, without names of source keys: equal runs in other files are duplicates."""
+        """SHA-256 of everything that was measured and stated, without names of source keys: equal runs in other
+        files are duplicates.
+        """
         facts = {name: compact(getattr(self, name)) for name in sorted(FIELD_NAMES - {"label"})}
         facts["percentiles"] = dict(sorted(self.percentiles.items()))
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

@@ -1,4 +1,6 @@
-"""What a column of a hand-kept table means: guesses from its label, its unit and its values, to be confirmed by a person."""
+"""What a column of a hand-kept table means: guesses from its label, its unit and its values, to be confirmed by a
+person.
+"""
 
 import re
 from collections.abc import Mapping
@@ -7,60 +9,181 @@ from typing import Any
 
 from .values import number, quantity
 
-TOTAL_INPUT, TOTAL_OUTPUT, ASKED, BOTH_LENGTHS, AMBIGUOUS_RATE = "total_input", "total_output", "asked", "both_lengths", "rate"
+TOTAL_INPUT, TOTAL_OUTPUT, ASKED, BOTH_LENGTHS, AMBIGUOUS_RATE = (
+    "total_input",
+    "total_output",
+    "asked",
+    "both_lengths",
+    "rate",
+)
 
 # Labels after normalisation (lower case, single spaces, no _ or -): (field, unit).
 EXACT: Mapping[str, tuple[str, str]] = {
-    "successful requests": ("completed", "requests"), "completed": ("completed", "requests"), "request count": ("completed", "requests"),
-    "completed requests": ("completed", "requests"), "num requests": ("completed", "requests"), "failed requests": ("failed", "requests"),
-    "failed": ("failed", "requests"), "error requests": ("failed", "requests"), "errors": ("failed", "requests"),
-    "num prompts": (ASKED, "requests"), "total requests": (ASKED, "requests"), "total input tokens": (TOTAL_INPUT, "tokens"),
-    "total generated tokens": (TOTAL_OUTPUT, "tokens"), "total output tokens": (TOTAL_OUTPUT, "tokens"), "benchmark duration": ("duration_s", "s"),
-    "duration": ("duration_s", "s"), "elapsed time": ("duration_s", "s"), "request throughput": ("requests_per_s", "req/s"),
-    "requests per second": ("requests_per_s", "req/s"), "rps": ("requests_per_s", "req/s"), "rps mean": ("requests_per_s", "req/s"),
-    "req/s": ("requests_per_s", "req/s"), "requests/s": ("requests_per_s", "req/s"), "output throughput": ("output_tokens_per_s", "tok/s"),
-    "output token throughput": ("output_tokens_per_s", "tok/s"), "output tokens/s": ("output_tokens_per_s", "tok/s"),
-    "output tok/s": ("output_tokens_per_s", "tok/s"), "output tokens per second": ("output_tokens_per_s", "tok/s"),
-    "generation throughput": ("output_tokens_per_s", "tok/s"), "total token throughput": ("total_tokens_per_s", "tok/s"),
-    "total throughput": ("total_tokens_per_s", "tok/s"), "total tokens/s": ("total_tokens_per_s", "tok/s"), "total tok/s": ("total_tokens_per_s", "tok/s"),
-    "total tokens per second": ("total_tokens_per_s", "tok/s"), "eval rate": ("decode_tokens_per_s", "tok/s"),
-    "prompt eval rate": ("prefill_tokens_per_s", "tok/s"), "decode tokens/s": ("decode_tokens_per_s", "tok/s"),
-    "prefill tokens/s": ("prefill_tokens_per_s", "tok/s"), "prompt processing": ("prefill_tokens_per_s", "tok/s"),
-    "token generation": ("decode_tokens_per_s", "tok/s"), "request rate": ("request_rate_per_s", "req/s"), "qps": ("request_rate_per_s", "req/s"),
-    "rate": ("request_rate_per_s", "req/s"), "max concurrency": ("concurrency", "requests"), "concurrency": ("concurrency", "requests"),
-    "concurrent requests": ("concurrency", "requests"), "users": ("concurrency", "requests"), "concurrency mean": ("concurrency_achieved", "requests"),
-    "batch size": ("batch_size", ""), "batch": ("batch_size", ""), "bs": ("batch_size", ""), "input len": ("input_tokens", "tokens"),
-    "input length": ("input_tokens", "tokens"), "input tokens": ("input_tokens", "tokens"), "isl": ("input_tokens", "tokens"),
-    "prompt len": ("input_tokens", "tokens"), "prompt length": ("input_tokens", "tokens"), "prompt tokens mean": ("input_tokens", "tokens"),
-    "prompt tokens": ("input_tokens", "tokens"), "input": ("input_tokens", "tokens"), "output len": ("output_tokens", "tokens"),
-    "out len": ("output_tokens", "tokens"), "in len": ("input_tokens", "tokens"), "output length": ("output_tokens", "tokens"),
-    "output tokens": ("output_tokens", "tokens"), "osl": ("output_tokens", "tokens"), "output tokens mean": ("output_tokens", "tokens"),
-    "output": ("output_tokens", "tokens"), "input output length": (BOTH_LENGTHS, "tokens"), "model": ("model", ""), "model id": ("model", ""),
-    "model name": ("model", ""), "model path": ("model", ""), "llm": ("model", ""), "gpu": ("gpu", ""), "gpu type": ("gpu", ""), "gpu name": ("gpu", ""),
-    "gpu model": ("gpu", ""), "hardware": ("gpu", ""), "accelerator": ("gpu", ""), "system": ("gpu", ""), "device": ("gpu", ""), "gpus": ("gpu_count", ""),
-    "# gpus": ("gpu_count", ""), "gpu count": ("gpu_count", ""), "num gpus": ("gpu_count", ""), "n gpus": ("gpu_count", ""), "number of gpus": ("gpu_count", ""),
-    "num gpu": ("gpu_count", ""), "n gpu": ("gpu_count", ""), "num of hardware": ("gpu_count", ""), "#gpus": ("gpu_count", ""), "framework": ("engine", ""),
-    "backend": ("engine", ""), "engine": ("engine", ""), "inference engine": ("engine", ""), "serving engine": ("engine", ""),
-    "backend version": ("engine_version", ""), "engine version": ("engine_version", ""), "vllm version": ("engine_version", ""), "tp": ("tp", ""),
-    "tp size": ("tp", ""), "tensor parallel": ("tp", ""), "tensor parallel size": ("tp", ""), "pp": ("pp", ""), "pp size": ("pp", ""), "ep": ("ep", ""),
-    "precision": ("weights", ""), "quantization": ("weights", ""), "quant": ("weights", ""), "dtype": ("weights", ""), "weights": ("weights", ""),
-    "date": ("date", ""), "tokens/s/gpu": ("tokens_per_s_per_gpu", "tok/s"), "tok/s/gpu": ("tokens_per_s_per_gpu", "tok/s"),
-    "tokens/sec/gpu": ("tokens_per_s_per_gpu", "tok/s"), "tokens per second per gpu": ("tokens_per_s_per_gpu", "tok/s"),
-    "throughput (t/s/gpu)": ("tokens_per_s_per_gpu", "tok/s"), "throughput (t/s)": ("tokens_per_s", "tok/s"),
-    "throughput (s/s)": ("samples_per_s", "samples/s"), "mfu": ("mfu_reported", "mfu"), "tflops/gpu": ("tflops_per_gpu", "TFLOP/s"),
-    "tflop/s/gpu": ("tflops_per_gpu", "TFLOP/s"), "tflops": ("tflops_per_gpu", "TFLOP/s"), "seqlen (t)": ("seq_len", ""), "seq len": ("seq_len", ""),
-    "sequence length": ("seq_len", ""), "seqlen": ("seq_len", ""), "global batch size": ("global_batch", ""), "globalbatchsize": ("global_batch", ""),
-    "gbs": ("global_batch", ""), "micro batch size": ("micro_batch", ""), "microbatchsize": ("micro_batch", ""), "mbs": ("micro_batch", ""),
-}  # fmt: skip
+    "successful requests": ("completed", "requests"),
+    "completed": ("completed", "requests"),
+    "request count": ("completed", "requests"),
+    "completed requests": ("completed", "requests"),
+    "num requests": ("completed", "requests"),
+    "failed requests": ("failed", "requests"),
+    "failed": ("failed", "requests"),
+    "error requests": ("failed", "requests"),
+    "errors": ("failed", "requests"),
+    "num prompts": (ASKED, "requests"),
+    "total requests": (ASKED, "requests"),
+    "total input tokens": (TOTAL_INPUT, "tokens"),
+    "total generated tokens": (TOTAL_OUTPUT, "tokens"),
+    "total output tokens": (TOTAL_OUTPUT, "tokens"),
+    "benchmark duration": ("duration_s", "s"),
+    "duration": ("duration_s", "s"),
+    "elapsed time": ("duration_s", "s"),
+    "request throughput": ("requests_per_s", "req/s"),
+    "requests per second": ("requests_per_s", "req/s"),
+    "rps": ("requests_per_s", "req/s"),
+    "rps mean": ("requests_per_s", "req/s"),
+    "req/s": ("requests_per_s", "req/s"),
+    "requests/s": ("requests_per_s", "req/s"),
+    "output throughput": ("output_tokens_per_s", "tok/s"),
+    "output token throughput": ("output_tokens_per_s", "tok/s"),
+    "output tokens/s": ("output_tokens_per_s", "tok/s"),
+    "output tok/s": ("output_tokens_per_s", "tok/s"),
+    "output tokens per second": ("output_tokens_per_s", "tok/s"),
+    "generation throughput": ("output_tokens_per_s", "tok/s"),
+    "total token throughput": ("total_tokens_per_s", "tok/s"),
+    "total throughput": ("total_tokens_per_s", "tok/s"),
+    "total tokens/s": ("total_tokens_per_s", "tok/s"),
+    "total tok/s": ("total_tokens_per_s", "tok/s"),
+    "total tokens per second": ("total_tokens_per_s", "tok/s"),
+    "eval rate": ("decode_tokens_per_s", "tok/s"),
+    "prompt eval rate": ("prefill_tokens_per_s", "tok/s"),
+    "decode tokens/s": ("decode_tokens_per_s", "tok/s"),
+    "prefill tokens/s": ("prefill_tokens_per_s", "tok/s"),
+    "prompt processing": ("prefill_tokens_per_s", "tok/s"),
+    "token generation": ("decode_tokens_per_s", "tok/s"),
+    "request rate": ("request_rate_per_s", "req/s"),
+    "qps": ("request_rate_per_s", "req/s"),
+    "rate": ("request_rate_per_s", "req/s"),
+    "max concurrency": ("concurrency", "requests"),
+    "concurrency": ("concurrency", "requests"),
+    "concurrent requests": ("concurrency", "requests"),
+    "users": ("concurrency", "requests"),
+    "concurrency mean": ("concurrency_achieved", "requests"),
+    "batch size": ("batch_size", ""),
+    "batch": ("batch_size", ""),
+    "bs": ("batch_size", ""),
+    "input len": ("input_tokens", "tokens"),
+    "input length": ("input_tokens", "tokens"),
+    "input tokens": ("input_tokens", "tokens"),
+    "isl": ("input_tokens", "tokens"),
+    "prompt len": ("input_tokens", "tokens"),
+    "prompt length": ("input_tokens", "tokens"),
+    "prompt tokens mean": ("input_tokens", "tokens"),
+    "prompt tokens": ("input_tokens", "tokens"),
+    "input": ("input_tokens", "tokens"),
+    "output len": ("output_tokens", "tokens"),
+    "out len": ("output_tokens", "tokens"),
+    "in len": ("input_tokens", "tokens"),
+    "output length": ("output_tokens", "tokens"),
+    "output tokens": ("output_tokens", "tokens"),
+    "osl": ("output_tokens", "tokens"),
+    "output tokens mean": ("output_tokens", "tokens"),
+    "output": ("output_tokens", "tokens"),
+    "input output length": (BOTH_LENGTHS, "tokens"),
+    "model": ("model", ""),
+    "model id": ("model", ""),
+    "model name": ("model", ""),
+    "model path": ("model", ""),
+    "llm": ("model", ""),
+    "gpu": ("gpu", ""),
+    "gpu type": ("gpu", ""),
+    "gpu name": ("gpu", ""),
+    "gpu model": ("gpu", ""),
+    "hardware": ("gpu", ""),
+    "accelerator": ("gpu", ""),
+    "system": ("gpu", ""),
+    "device": ("gpu", ""),
+    "gpus": ("gpu_count", ""),
+    "# gpus": ("gpu_count", ""),
+    "gpu count": ("gpu_count", ""),
+    "num gpus": ("gpu_count", ""),
+    "n gpus": ("gpu_count", ""),
+    "number of gpus": ("gpu_count", ""),
+    "num gpu": ("gpu_count", ""),
+    "n gpu": ("gpu_count", ""),
+    "num of hardware": ("gpu_count", ""),
+    "#gpus": ("gpu_count", ""),
+    "framework": ("engine", ""),
+    "backend": ("engine", ""),
+    "engine": ("engine", ""),
+    "inference engine": ("engine", ""),
+    "serving engine": ("engine", ""),
+    "backend version": ("engine_version", ""),
+    "engine version": ("engine_version", ""),
+    "vllm version": ("engine_version", ""),
+    "tp": ("tp", ""),
+    "tp size": ("tp", ""),
+    "tensor parallel": ("tp", ""),
+    "tensor parallel size": ("tp", ""),
+    "pp": ("pp", ""),
+    "pp size": ("pp", ""),
+    "ep": ("ep", ""),
+    "precision": ("weights", ""),
+    "quantization": ("weights", ""),
+    "quant": ("weights", ""),
+    "dtype": ("weights", ""),
+    "weights": ("weights", ""),
+    "date": ("date", ""),
+    "tokens/s/gpu": ("tokens_per_s_per_gpu", "tok/s"),
+    "tok/s/gpu": ("tokens_per_s_per_gpu", "tok/s"),
+    "tokens/sec/gpu": ("tokens_per_s_per_gpu", "tok/s"),
+    "tokens per second per gpu": ("tokens_per_s_per_gpu", "tok/s"),
+    "throughput (t/s/gpu)": ("tokens_per_s_per_gpu", "tok/s"),
+    "throughput (t/s)": ("tokens_per_s", "tok/s"),
+    "throughput (s/s)": ("samples_per_s", "samples/s"),
+    "mfu": ("mfu_reported", "mfu"),
+    "tflops/gpu": ("tflops_per_gpu", "TFLOP/s"),
+    "tflop/s/gpu": ("tflops_per_gpu", "TFLOP/s"),
+    "tflops": ("tflops_per_gpu", "TFLOP/s"),
+    "seqlen (t)": ("seq_len", ""),
+    "seq len": ("seq_len", ""),
+    "sequence length": ("seq_len", ""),
+    "seqlen": ("seq_len", ""),
+    "global batch size": ("global_batch", ""),
+    "globalbatchsize": ("global_batch", ""),
+    "gbs": ("global_batch", ""),
+    "micro batch size": ("micro_batch", ""),
+    "microbatchsize": ("micro_batch", ""),
+    "mbs": ("micro_batch", ""),
+}
 METRICS = (
-    ("ttft", r"\bttft\b|time to first token|first token latency"), ("tpot", r"\btpot\b|time per output token|time per token"),
-    ("itl", r"\bitl\b|inter token latency"), ("e2e", r"\be2el?\b|end to end|end latency|req(?:uest)? latency|\b(?:avg|average|mean|p\d\d|total) latency|^latency"),
-)  # fmt: skip
+    ("ttft", r"\bttft\b|time to first token|first token latency"),
+    ("tpot", r"\btpot\b|time per output token|time per token"),
+    ("itl", r"\bitl\b|inter token latency"),
+    (
+        "e2e",
+        r"\be2el?\b|end to end|end latency|req(?:uest)? latency|\b(?:avg|average|mean|p\d\d|total) latency|^latency",
+    ),
+)
 STATS = (
-    (r"\bmean\b|\bavg\b|\baverage\b", "mean"), (r"\bmedian\b|\bmdn\b|\bp50\b|50th", "p50"), (r"\bp(\d{2}(?:\.\d+)?)\b", ""), (r"\b(\d{2})(?:th|st|nd|rd)\b", ""),
-)  # fmt: skip
-IGNORED = re.compile(r"\b(?:min|max|std|stddev|deviation|power|watts?|temperature|price|cost|memory|speedup|goodput|burstiness)\b|\bstd\b")
-TIME_UNITS = {"ms": "ms", "milliseconds": "ms", "s": "s", "sec": "s", "seconds": "s", "us": "us", "µs": "us", "ns": "ns", "ms/token": "ms", "s/token": "s"}
+    (r"\bmean\b|\bavg\b|\baverage\b", "mean"),
+    (r"\bmedian\b|\bmdn\b|\bp50\b|50th", "p50"),
+    (r"\bp(\d{2}(?:\.\d+)?)\b", ""),
+    (r"\b(\d{2})(?:th|st|nd|rd)\b", ""),
+)
+IGNORED = re.compile(
+    r"\b(?:min|max|std|stddev|deviation|power|watts?|temperature|price|cost|memory|speedup|goodput|burstiness)\b|\bstd\b"
+)
+TIME_UNITS = {
+    "ms": "ms",
+    "milliseconds": "ms",
+    "s": "s",
+    "sec": "s",
+    "seconds": "s",
+    "us": "us",
+    "µs": "us",
+    "ns": "ns",
+    "ms/token": "ms",
+    "s/token": "s",
+}
 RATE_UNITS = re.compile(r"^(?:tok(?:en)?s?|t)\s?(?:/|per )\s?s(?:ec(?:ond)?)?$")
 _LLAMA = re.compile(r"^(pp|tg) ?(\d{1,6})(?: ?\((?:t/s|tok/s)\))?$")
 
@@ -77,7 +200,13 @@ class Column:
 
     def to_json(self) -> dict[str, Any]:
         """For the mapping page."""
-        return {"index": self.index, "label": self.label, "field": self.field, "unit": self.unit, "confidence": self.confidence}
+        return {
+            "index": self.index,
+            "label": self.label,
+            "field": self.field,
+            "unit": self.unit,
+            "confidence": self.confidence,
+        }
 
 
 def normal(label: str) -> str:
@@ -108,7 +237,9 @@ def split_unit(clean: str) -> tuple[str, str]:
     """ "mean ttft (ms)" as ("mean ttft", "ms"); "ttft mean ms" as ("ttft mean", "ms")."""
     bracket = re.search(r"[(\[]([^)\]]{1,20})[)\]]", clean)
     unit = ""
-    if bracket and (bracket[1].strip() in TIME_UNITS or "/" in bracket[1] or bracket[1].strip() in {"%", "gb", "mb", "gib"}):
+    if bracket and (
+        bracket[1].strip() in TIME_UNITS or "/" in bracket[1] or bracket[1].strip() in {"%", "gb", "mb", "gib"}
+    ):
         unit = bracket[1].strip()
         clean = " ".join((clean[: bracket.start()] + " " + clean[bracket.end() :]).split())
     clean = " ".join(re.sub(r"[()\[\]:,]", " ", clean).split())
@@ -135,7 +266,11 @@ def _latency(label: str, index: int, body: str, unit: str) -> Column | None:
 
 def _rate(label: str, index: int, clean: str, body: str, unit: str) -> Column | None:
     """A rate of tokens without a word on which tokens."""
-    if RATE_UNITS.match(unit) or RATE_UNITS.match(body) or re.search(r"\btokens?(?:/| per )s(?:ec(?:ond)?)?\b|\btok/s\b|\bt/s\b", clean):
+    if (
+        RATE_UNITS.match(unit)
+        or RATE_UNITS.match(body)
+        or re.search(r"\btokens?(?:/| per )s(?:ec(?:ond)?)?\b|\btok/s\b|\bt/s\b", clean)
+    ):
         if re.search(r"prompt|prefill|input", body):
             return Column(index, label, "prefill_tokens_per_s", "tok/s", 0.5)
         if re.search(r"total", body):
@@ -170,7 +305,9 @@ def cell_text(cell: str) -> str:
 
 
 def uses_decimal_comma(rows: list[list[str]], delimiter: str) -> bool:
-    """Whether numbers are written 12,5: there are such cells, none like 12.5, and commas do not separate the columns."""
+    """Whether numbers are written 12,5: there are such cells, none like 12.5, and commas do not separate the
+    columns.
+    """
     cells = [cell.strip() for row in rows[:200] for cell in row]
     commas = sum(bool(re.fullmatch(r"[+-]?\d+,\d+", cell)) for cell in cells)
     dots = sum(bool(re.fullmatch(r"[+-]?\d+\.\d+", cell)) for cell in cells)

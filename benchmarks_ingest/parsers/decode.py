@@ -1,4 +1,6 @@
-"""From bytes to a readable document: gzip, BOM, CRLF, ANSI, spreadsheets, broken JSON, tables. Tolerant here, strict in the parsers."""
+"""From bytes to a readable document: gzip, BOM, CRLF, ANSI, spreadsheets, broken JSON, tables. Tolerant here,
+strict in the parsers.
+"""
 
 import json
 import re
@@ -21,13 +23,23 @@ _JSON_START = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
 _MAX_RESYNCS = 50
 
 MAGIC = (
-    (b"%PDF", "a PDF document"), (b"\x89PNG", "a PNG image"), (b"\xff\xd8\xff", "a JPEG image"), (b"GIF8", "a GIF image"), (b"\x7fELF", "a program"),
-    (b"SQLite format 3", "an SQLite database"), (b"PAR1", "a Parquet file"), (b"\x93NUMPY", "a NumPy array"), (b"7z\xbc\xaf", "a 7z archive"),
-    (b"BZh", "a bzip2 file"), (b"\xfd7zXZ", "an xz file"), (b"(\xb5/\xfd", "a zstd file"), (b"\xd0\xcf\x11\xe0", "an old Office file"),
-)  # fmt: skip
+    (b"%PDF", "a PDF document"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"\x7fELF", "a program"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"PAR1", "a Parquet file"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"7z\xbc\xaf", "a 7z archive"),
+    (b"BZh", "a bzip2 file"),
+    (b"\xfd7zXZ", "an xz file"),
+    (b"(\xb5/\xfd", "a zstd file"),
+    (b"\xd0\xcf\x11\xe0", "an old Office file"),
+)
 
 
-class Unreadable(ValueError):
+class UnreadableError(ValueError):
     """The bytes are no text that a benchmark tool writes; the message says what they are."""
 
 
@@ -67,7 +79,12 @@ class Document:
     @cached_property
     def records(self) -> list[dict[str, Any]]:
         """The top-level JSON objects, those inside top-level lists included."""
-        return [item for value in self.values for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
+        return [
+            item
+            for value in self.values
+            for item in (value if isinstance(value, list) else [value])
+            if isinstance(item, dict)
+        ]
 
     @cached_property
     def first(self) -> dict[str, Any]:
@@ -100,19 +117,19 @@ class Document:
 
 
 def read_document(data: bytes, name: str, max_unpacked: int = 200 * 2**20) -> Document:
-    """Decode bytes to a Document. Raises Unreadable with a sentence that says why it cannot be."""
+    """Decode bytes to a Document. Raises UnreadableError with a sentence that says why it cannot be."""
     if not data:
-        raise Unreadable("the file is empty (0 bytes)")
+        raise UnreadableError("the file is empty (0 bytes)")
     notes: list[str] = []
     if data[:2] == b"\x1f\x8b":
         data = gunzip(data, max_unpacked, notes)
     if data[:4] == b"PK\x03\x04" and b"xl/workbook" in data:
         return Document(name, data, is_xlsx=True, notes=notes)
     if data[:2] == b"PK":
-        raise Unreadable("a zip archive inside another one is not opened")
+        raise UnreadableError("a zip archive inside another one is not opened")
     for magic, what in MAGIC:
         if data.startswith(magic):
-            raise Unreadable(f"binary file: {what}, not a benchmark result")
+            raise UnreadableError(f"binary file: {what}, not a benchmark result")
     text = _checked(_decoded(data, notes))
     return Document(name, data, _notebook_text(text) or text, notes=notes)
 
@@ -123,14 +140,21 @@ def _notebook_text(text: str) -> str:
         return ""
     try:
         cells = json.loads(text)["cells"]
-        parts = [part for cell in cells for part in (cell.get("source"), *(output.get("text") for output in cell.get("outputs", []))) if part]
+        parts = [
+            part
+            for cell in cells
+            for part in (cell.get("source"), *(output.get("text") for output in cell.get("outputs", [])))
+            if part
+        ]
         return "\n".join("".join(part) for part in parts)
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return ""
 
 
 def gunzip(data: bytes, max_unpacked: int, notes: list[str]) -> bytes:
-    """Unpacked gzip members; a truncated one is read as far as it goes and noted. Raises Unreadable on a bomb or rubbish."""
+    """Unpacked gzip members; a truncated one is read as far as it goes and noted. Raises UnreadableError on a bomb or
+    rubbish.
+    """
     out: list[bytes] = []
     size = 0
     while data[:2] == b"\x1f\x8b":
@@ -138,16 +162,16 @@ def gunzip(data: bytes, max_unpacked: int, notes: list[str]) -> bytes:
         try:
             piece = unpacker.decompress(data, max_unpacked - size + 1)
         except zlib.error as error:
-            raise Unreadable(f"damaged gzip file: {error}") from error
+            raise UnreadableError(f"damaged gzip file: {error}") from error
         out.append(piece)
         size += len(piece)
         if size > max_unpacked:
-            raise Unreadable(f"the gzip file unpacks to more than {max_unpacked // 2**20} MB")
+            raise UnreadableError(f"the gzip file unpacks to more than {max_unpacked // 2**20} MB")
         if not unpacker.eof:
             notes.append("the gzip file is truncated; its beginning was read")
         data = unpacker.unused_data
     if not size:
-        raise Unreadable("the gzip file is empty")
+        raise UnreadableError("the gzip file is empty")
     return b"".join(out)
 
 
@@ -164,29 +188,33 @@ def _not_utf8(data: bytes, notes: list[str]) -> str:
     readable = data.decode("utf-8", errors="replace")
     if readable.count("\ufffd") > max(3, len(data) // 200):
         if _CONTROL.search(data[:8192].decode("latin-1")):
-            raise Unreadable("binary file: not text of any known encoding")
+            raise UnreadableError("binary file: not text of any known encoding")
         readable = data.decode("cp1252", errors="replace")
         notes.append("not UTF-8; read as Windows-1252")
     return readable.removeprefix("\ufeff")
 
 
 def _checked(text: str) -> str:
-    """Clean text. Raises Unreadable on binaries, web pages, blank files and endless lines."""
+    """Clean text. Raises UnreadableError on binaries, web pages, blank files and endless lines."""
     if not text.strip("\x00 \t\r\n\ufeff"):
-        raise Unreadable("the file holds only white space")
+        raise UnreadableError("the file holds only white space")
     if len(_CONTROL.findall(text[:8192].replace("\x1b", ""))) > 8:
-        raise Unreadable("binary file: control characters instead of text")
+        raise UnreadableError("binary file: control characters instead of text")
     if _HTML.match(text[:4096]):
-        raise Unreadable("a web page (HTML), not a result file: upload the JSON or CSV that it shows")
+        raise UnreadableError("a web page (HTML), not a result file: upload the JSON or CSV that it shows")
     text = _ANSI.sub("", text) if "\x1b" in text else text
     text = text.replace("\r\n", "\n").replace("\x00", "")
     if "\n" not in text[:MAX_LINE_CHARS] and len(text) > MAX_LINE_CHARS and text.lstrip()[:1] not in "{[":
-        raise Unreadable(f"one line of more than {MAX_LINE_CHARS // 1_000_000} million characters is no result file")
+        raise UnreadableError(
+            f"one line of more than {MAX_LINE_CHARS // 1_000_000} million characters is no result file"
+        )
     return text
 
 
 def json_values(text: str) -> tuple[list[Any], int]:
-    """Every JSON object or list of a text that may be concatenated, torn, truncated or mixed with other lines; and how many pieces broke."""
+    """Every JSON object or list of a text that may be concatenated, torn, truncated or mixed with other lines; and
+    how many pieces broke.
+    """
     try:
         whole = json.loads(text)
         return ([whole] if isinstance(whole, dict | list) else []), 0

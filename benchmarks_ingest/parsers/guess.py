@@ -1,4 +1,6 @@
-"""Guesses of what a file does not say, from its content, its file name and its folders. Never facts: each has a reason and a confidence."""
+"""Guesses of what a file does not say, from its content, its file name and its folders. Never facts: each has a
+reason and a confidence.
+"""
 
 import re
 from collections.abc import Iterator
@@ -9,15 +11,61 @@ from typing import Any
 from .canonical import Run
 
 GPU_NAMES = (
-    "GB300", "GB200", "B300", "B200", "GH200", "H200", "H100", "H800", "H20", "A100", "A800", "A30", "A40", "A10G", "A10", "L40S", "L40", "L20", "L4",
-    "V100", "T4", "P100", "MI355X", "MI325X", "MI300X", "MI300A", "MI300", "MI250X", "MI250", "MI210", "MI100", "RTX 6000 Ada", "RTX PRO 6000",
-    "RTX A6000", "RTX 5090", "RTX 4090", "RTX 3090", "Gaudi 3", "Gaudi 2", "Gaudi3", "Gaudi2", "TPU v6e", "TPU v5p", "TPU v5e", "v6e", "v5p", "v5e",
-    "Trainium2", "Ascend 910B", "Strix Halo",
-)  # fmt: skip
+    "GB300",
+    "GB200",
+    "B300",
+    "B200",
+    "GH200",
+    "H200",
+    "H100",
+    "H800",
+    "H20",
+    "A100",
+    "A800",
+    "A30",
+    "A40",
+    "A10G",
+    "A10",
+    "L40S",
+    "L40",
+    "L20",
+    "L4",
+    "V100",
+    "T4",
+    "P100",
+    "MI355X",
+    "MI325X",
+    "MI300X",
+    "MI300A",
+    "MI300",
+    "MI250X",
+    "MI250",
+    "MI210",
+    "MI100",
+    "RTX 6000 Ada",
+    "RTX PRO 6000",
+    "RTX A6000",
+    "RTX 5090",
+    "RTX 4090",
+    "RTX 3090",
+    "Gaudi 3",
+    "Gaudi 2",
+    "Gaudi3",
+    "Gaudi2",
+    "TPU v6e",
+    "TPU v5p",
+    "TPU v5e",
+    "v6e",
+    "v5p",
+    "v5e",
+    "Trainium2",
+    "Ascend 910B",
+    "Strix Halo",
+)
 _GPU = re.compile(
     r"(?<![A-Za-z0-9])(?:(\d{1,4})\s*[x×]\s*(?:NVIDIA[\s_-]*|AMD[\s_-]*(?:Instinct[\s_-]*)?)?)?"
-    + f"({'|'.join(re.sub('[ -]', '[ _-]?', name) for name in GPU_NAMES)})"
-    + r"((?:[\s_-]?(?:SXM\d?|PCIe|NVL|HBM\d?e?|\d{2,3}\s?GB))*)(?:[\s_]*[x×*]\s*(\d{1,4}))?(?![A-Za-z0-9])",
+    f"({'|'.join(re.sub('[ -]', '[ _-]?', name) for name in GPU_NAMES)})"
+    r"((?:[\s_-]?(?:SXM\d?|PCIe|NVL|HBM\d?e?|\d{2,3}\s?GB))*)(?:[\s_]*[x×*]\s*(\d{1,4}))?(?![A-Za-z0-9])",
     re.IGNORECASE,
 )
 _NUMBER_FIELDS = {
@@ -31,15 +79,34 @@ _NUMBER_FIELDS = {
     "batch_size": r"(?<![a-z])(?:bs|batch(?:[-_]?size)?|np)[-_=]?\(?(\d{1,6})(?!\d)",
 }
 _WEIGHTS = (
-    ("nvfp4", r"nvfp4"), ("mxfp4", r"mxfp4"), ("fp8", r"(?<![a-z])fp8|w8a8[-_]?fp8|fp8_dyn"), ("fp4", r"(?<![a-z])fp4"), ("int4_awq", r"(?<![a-z])awq"),
-    ("int4_gptq", r"(?<![a-z])gptq"), ("int8", r"(?<![a-z])int8|w8a8"), ("int4", r"(?<![a-z])int4|w4a16"), ("nf4", r"(?<![a-z])nf4|bnb"),
-    ("bf16", r"(?<![a-z])bf16|bfloat16"), ("fp16", r"(?<![a-z])fp16|float16"),
-)  # fmt: skip
-_GGUF = re.compile(r"(?<![A-Za-z0-9])(I?Q\d(?:_(?:K(?:_(?:XXL|XL|XS|XXS|S|M|L))?|0|1|XXS|XS|S|M|NL))|MXFP4|BF16|F16|F32)(?![A-Za-z0-9])", re.IGNORECASE)
-_ENGINES = (("sglang", "sglang"), ("vllm", "vllm"), ("tensorrt_llm", r"tensorrt|trt[-_]?llm|trtllm"), ("llama_cpp", r"llama[-_.]?cpp|llama[-_]bench|gguf"),
-            ("tgi", r"(?<![a-z])tgi(?![a-z])"), ("lmdeploy", "lmdeploy"), ("ollama", "ollama"))  # fmt: skip
+    ("nvfp4", r"nvfp4"),
+    ("mxfp4", r"mxfp4"),
+    ("fp8", r"(?<![a-z])fp8|w8a8[-_]?fp8|fp8_dyn"),
+    ("fp4", r"(?<![a-z])fp4"),
+    ("int4_awq", r"(?<![a-z])awq"),
+    ("int4_gptq", r"(?<![a-z])gptq"),
+    ("int8", r"(?<![a-z])int8|w8a8"),
+    ("int4", r"(?<![a-z])int4|w4a16"),
+    ("nf4", r"(?<![a-z])nf4|bnb"),
+    ("bf16", r"(?<![a-z])bf16|bfloat16"),
+    ("fp16", r"(?<![a-z])fp16|float16"),
+)
+_GGUF = re.compile(
+    r"(?<![A-Za-z0-9])(I?Q\d(?:_(?:K(?:_(?:XXL|XL|XS|XXS|S|M|L))?|0|1|XXS|XS|S|M|NL))|MXFP4|BF16|F16|F32)(?![A-Za-z0-9])",
+    re.IGNORECASE,
+)
+_ENGINES = (
+    ("sglang", "sglang"),
+    ("vllm", "vllm"),
+    ("tensorrt_llm", r"tensorrt|trt[-_]?llm|trtllm"),
+    ("llama_cpp", r"llama[-_.]?cpp|llama[-_]bench|gguf"),
+    ("tgi", r"(?<![a-z])tgi(?![a-z])"),
+    ("lmdeploy", "lmdeploy"),
+    ("ollama", "ollama"),
+)
 _MODEL = re.compile(
-    r"((?:meta-llama[_/-]+)?(?:meta-)?llama[-_ ]?\d(?:[._]\d)?[-_]\d+b(?:[-_]instruct|[-_]chat)?|gpt[-_]?oss(?:[-_]\d+b)?|deepseek[-_]?(?:r1|v\d(?:[._]\d)?)(?:[-_]\d{4})?"
+    r"((?:meta-llama[_/-]+)?(?:meta-)?llama[-_ ]?\d(?:[._]\d)?[-_]\d+b(?:[-_]instruct|[-_]chat)?"
+    r"|gpt[-_]?oss(?:[-_]\d+b)?|deepseek[-_]?(?:r1|v\d(?:[._]\d)?)(?:[-_]\d{4})?"
     r"|qwen[-_]?\d(?:[._]\d)?[-_]\d+b(?:[-_]a\d+b)?(?:[-_]instruct|[-_]thinking)?|mixtral[-_]\d+x\d+b|mistral[-_]\d+b|kimi[-_]k\d(?:[._]\d)?|glm[-_]?\d(?:[._]\d)?(?:[-_]air)?"
     r"|minimax[-_]?m\d(?:[._]?\d)?|gemma[-_]?\d[-_]\d+b|phi[-_]\d(?:[._]\d)?|opt[-_]\d+(?:\.\d+)?[bm])(?![a-z0-9])",
     re.IGNORECASE,
@@ -62,9 +129,14 @@ class Guess:
 
 def guesses(run: Run, name: str, content: str = "") -> list[Guess]:
     """Guesses for the fields that the run leaves open; names count more than the surrounding text."""
-    found = [*_all_from(name, "the file or folder name", 0.6), *_all_from(content[:20_000], "the text of the file", 0.4)]
+    found = [
+        *_all_from(name, "the file or folder name", 0.6),
+        *_all_from(content[:20_000], "the text of the file", 0.4),
+    ]
     if run.tp and run.gpu_count is None:
-        found.append(Guess("gpu_count", run.tp * (run.pp or 1) * (run.dp or 1), "the product of the stated parallel sizes", 0.5))
+        found.append(
+            Guess("gpu_count", run.tp * (run.pp or 1) * (run.dp or 1), "the product of the stated parallel sizes", 0.5)
+        )
     best: dict[str, Guess] = {}
     for guess in found:
         if getattr(run, guess.field) is None and guess.field not in best:
@@ -82,7 +154,11 @@ def conflicts(run: Run, name: str) -> list[str]:
         elif guess.field == "tp" and stated is not None and stated != guess.value:
             messages.append(f"the file name says tp {guess.value}, the file itself says {stated}")
     for engine, pattern in _ENGINES[:3]:
-        if run.engine in {"vllm", "sglang", "tensorrt_llm"} and run.engine != engine and re.search(pattern, name, re.IGNORECASE):
+        if (
+            run.engine in {"vllm", "sglang", "tensorrt_llm"}
+            and run.engine != engine
+            and re.search(pattern, name, re.IGNORECASE)
+        ):
             messages.append(f"the path names {engine}, the file itself says {run.engine}")
     return messages
 
@@ -111,7 +187,12 @@ def _from(text: str, reason: str, confidence: float) -> Iterator[Guess]:
     for name, pattern in _NUMBER_FIELDS.items():
         match = re.search(pattern, lowered)
         if match and int(match[1]):
-            yield Guess(name, int(match[1]), reason, confidence if name not in {"concurrency", "batch_size"} else confidence - 0.2)
+            yield Guess(
+                name,
+                int(match[1]),
+                reason,
+                confidence if name not in {"concurrency", "batch_size"} else confidence - 0.2,
+            )
     yield from _named(text, reason, confidence)
 
 
@@ -134,10 +215,14 @@ def _named(text: str, reason: str, confidence: float) -> Iterator[Guess]:
 
 
 def find_gpu(text: str) -> tuple[str | None, int | None]:
-    """The first accelerator named in a text and its count where one stands beside it ("8xH100", "MI300X x 4", "4090 24GB * 2")."""
+    """The first accelerator named in a text and its count where one stands beside it ("8xH100", "MI300X x 4", "4090
+    24GB * 2").
+    """
     match = _GPU.search(text[:20_000])
     if match is None:
         return None, None
     before, name, form, after = match.groups()
     count = before or after
-    return (name.upper() if not name.lower().startswith(("tpu", "v", "rtx", "gaudi", "strix")) else name) + (form or "").rstrip(" _-"), int(count) if count else None
+    return (name.upper() if not name.lower().startswith(("tpu", "v", "rtx", "gaudi", "strix")) else name) + (
+        form or ""
+    ).rstrip(" _-"), int(count) if count else None

@@ -25,6 +25,13 @@ class ParseResult:
     evidence: dict[str, Any] = field(default_factory=dict)
     needs_confirmation: bool = False  # column meanings were guessed
 
+    def add(self, outcome: "Run | Refusal") -> None:
+        """Sort one outcome into runs or refusals."""
+        if isinstance(outcome, Run):
+            self.runs.append(outcome)
+        else:
+            self.refusals.append(outcome)
+
     @classmethod
     def refused(cls, reason: str) -> "ParseResult":
         """A recognised file that cannot be used."""

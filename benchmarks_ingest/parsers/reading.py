@@ -9,14 +9,24 @@ from typing import Any
 from . import archive
 from .canonical import Run
 from .checks import CeilingCheck, check
-from .decode import Document, Unreadable, read_document
+from .decode import Document, UnreadableError, read_document
 from .guess import Guess, conflicts, guesses
 from .protocol import Parser, ParseResult
 from .registry import registry
 
 log = logging.getLogger(__name__)
 UNKNOWN_REASON = "no known benchmark format: neither its keys, its first lines nor its column names match any"
-PARSER_FAULTS = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError, RuntimeError, re.error)
+PARSER_FAULTS = (
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    RuntimeError,
+    re.error,
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +54,13 @@ class FileReport:
 
     def to_json(self) -> dict[str, Any]:
         """The line that `import_runs` prints."""
-        line: dict[str, Any] = {"file": self.file, "status": self.status, "format": self.format, "reason": self.reason, "warnings": self.warnings}
+        line: dict[str, Any] = {
+            "file": self.file,
+            "status": self.status,
+            "format": self.format,
+            "reason": self.reason,
+            "warnings": self.warnings,
+        }
         line["run"] = self.run.to_json() if self.run else None
         if self.guesses:
             line["guesses"] = [guess.to_json() for guess in self.guesses]
@@ -53,7 +69,14 @@ class FileReport:
         return line
 
 
-def read(data: bytes, name: str, *, limits: Limits | None = None, ceiling: CeilingCheck | None = None, seen: set[str] | None = None) -> list[FileReport]:
+def read(
+    data: bytes,
+    name: str,
+    *,
+    limits: Limits | None = None,
+    ceiling: CeilingCheck | None = None,
+    seen: set[str] | None = None,
+) -> list[FileReport]:
     """Reports of one file or archive: runs first, then refusals. Never raises on any content.
 
     `seen` holds fingerprints of runs already known and is added to; a run found in it is a duplicate.
@@ -61,32 +84,44 @@ def read(data: bytes, name: str, *, limits: Limits | None = None, ceiling: Ceili
     limits = limits or Limits()
     seen = set() if seen is None else seen
     if len(data) > limits.max_bytes:
-        return [_refused(name, None, f"the file has {len(data) / 2**20:.0f} MB, more than the limit of {limits.max_bytes // 2**20} MB")]
+        return [
+            _refused(
+                name,
+                None,
+                f"the file has {len(data) / 2**20:.0f} MB, more than the limit of {limits.max_bytes // 2**20} MB",
+            )
+        ]
     if archive.is_archive(data, name):
         return _read_archive(data, name, limits, ceiling, seen)
     return _read_file(data, name, limits, ceiling, seen)
 
 
-def _read_archive(data: bytes, name: str, limits: Limits, ceiling: CeilingCheck | None, seen: set[str]) -> list[FileReport]:
+def _read_archive(
+    data: bytes, name: str, limits: Limits, ceiling: CeilingCheck | None, seen: set[str]
+) -> list[FileReport]:
     reports: list[FileReport] = []
     runs = 0
     try:
-        for member, content in archive.members(data, max_bytes=limits.max_unpacked_bytes, max_members=limits.max_members):
+        for member, content in archive.members(
+            data, max_bytes=limits.max_unpacked_bytes, max_members=limits.max_members
+        ):
             found = _read_file(content, f"{name}/{member}", limits, ceiling, seen)
             runs += sum(report.run is not None for report in found)
             if runs > limits.max_runs:
-                raise archive.BadArchive(f"more than {limits.max_runs:,} runs in one archive")
+                raise archive.ArchiveError(f"more than {limits.max_runs:,} runs in one archive")
             reports.extend(found)
-    except archive.BadArchive as error:
+    except archive.ArchiveError as error:
         return [_refused(name, "archive", str(error))]
     return reports or [_refused(name, "archive", "the archive holds no files")]
 
 
-def _read_file(data: bytes, name: str, limits: Limits, ceiling: CeilingCheck | None, seen: set[str]) -> list[FileReport]:
+def _read_file(
+    data: bytes, name: str, limits: Limits, ceiling: CeilingCheck | None, seen: set[str]
+) -> list[FileReport]:
     try:
         document = read_document(data, name, limits.max_unpacked_bytes)
         parser = registry().best(document)
-    except Unreadable as error:
+    except UnreadableError as error:
         return [_refused(name, None, str(error))]
     except PARSER_FAULTS as error:
         log.info("could not recognise %s: %s", name, error)
@@ -95,7 +130,13 @@ def _read_file(data: bytes, name: str, limits: Limits, ceiling: CeilingCheck | N
         return [_refused(name, None, UNKNOWN_REASON)]
     result = _parsed(parser, document)
     if len(result.runs) > limits.max_runs:
-        return [_refused(name, parser.format, f"{len(result.runs):,} runs in one file, more than the limit of {limits.max_runs:,}")]
+        return [
+            _refused(
+                name,
+                parser.format,
+                f"{len(result.runs):,} runs in one file, more than the limit of {limits.max_runs:,}",
+            )
+        ]
     return _reports(document, parser.format, result, ceiling, seen)
 
 
@@ -105,25 +146,52 @@ def _parsed(parser: Parser, document: Document) -> ParseResult:
         return parser.parse(document)
     except PARSER_FAULTS as error:
         log.info("%s could not read %s: %r", parser.format, document.name, error)
-        reason = str(error) if type(error) is ValueError else f"not laid out as a {parser.format} file ({type(error).__name__}: {error})"
+        reason = (
+            str(error)
+            if type(error) is ValueError
+            else f"not laid out as a {parser.format} file ({type(error).__name__}: {error})"
+        )
         return ParseResult.refused(reason[:300])
 
 
-def _reports(document: Document, format_name: str, result: ParseResult, ceiling: CeilingCheck | None, seen: set[str]) -> list[FileReport]:
+def _reports(
+    document: Document, format_name: str, result: ParseResult, ceiling: CeilingCheck | None, seen: set[str]
+) -> list[FileReport]:
     common = list(dict.fromkeys([*document.notes, *result.notes]))
     reports = [_run_report(document, format_name, run, result, common, ceiling, seen) for run in result.runs]
     for refusal in result.refusals:
         reason = f"{refusal.where}: {refusal.reason}" if refusal.where else refusal.reason
-        reports.append(FileReport(document.name, "refused", format_name, reason, list(common), evidence=result.evidence))
+        reports.append(
+            FileReport(document.name, "refused", format_name, reason, list(common), evidence=result.evidence)
+        )
     return reports or [FileReport(document.name, "refused", format_name, "no measurement in this file", common)]
 
 
 def _run_report(
-    document: Document, format_name: str, run: Run, result: ParseResult, common: list[str], ceiling: CeilingCheck | None, seen: set[str]
+    document: Document,
+    format_name: str,
+    run: Run,
+    result: ParseResult,
+    common: list[str],
+    ceiling: CeilingCheck | None,
+    seen: set[str],
 ) -> FileReport:
     if not run.has_result():
-        return FileReport(document.name, "refused", format_name, "no measured figure: every value is zero, empty or not a number", common)
-    report = FileReport(document.name, "stored", format_name, "", [*run.warnings, *check(run, ceiling), *conflicts(run, document.name), *common], run)
+        return FileReport(
+            document.name,
+            "refused",
+            format_name,
+            "no measured figure: every value is zero, empty or not a number",
+            common,
+        )
+    report = FileReport(
+        document.name,
+        "stored",
+        format_name,
+        "",
+        [*run.warnings, *check(run, ceiling), *conflicts(run, document.name), *common],
+        run,
+    )
     fingerprint = run.fingerprint()
     is_prose = not document.is_xlsx and document.text.lstrip()[:1] not in ("{", "[")
     report.guesses = guesses(run, document.name, run.context or (document.head if is_prose else ""))
@@ -137,7 +205,11 @@ def _run_report(
 
 
 def _missing(run: Run, result: ParseResult) -> str:
-    lacks = [words for field_name, words in (("gpu", "the GPU"), ("gpu_count", "the number of GPUs")) if getattr(run, field_name) is None]
+    lacks = [
+        words
+        for field_name, words in (("gpu", "the GPU"), ("gpu_count", "the number of GPUs"))
+        if getattr(run, field_name) is None
+    ]
     said = f"the file does not state {' or '.join(lacks)}" if lacks else ""
     mapped = "the meaning of the columns was guessed" if result.needs_confirmation else ""
     return "; ".join(part for part in (said, mapped) if part)
@@ -147,7 +219,9 @@ def _refused(name: str, format_name: str | None, reason: str) -> FileReport:
     return FileReport(name, "refused", format_name, reason)
 
 
-def summary(reports: Iterable[FileReport], key: Callable[[FileReport], str] = lambda report: report.status) -> dict[str, int]:
+def summary(
+    reports: Iterable[FileReport], key: Callable[[FileReport], str] = lambda report: report.status
+) -> dict[str, int]:
     """How many reports there are of each status."""
     counts: dict[str, int] = {}
     for report in reports:

@@ -1,4 +1,6 @@
-"""The known formats. Frozen at first use; the highest score reads a file; others can be added through the entry-point group below."""
+"""The known formats. Frozen at first use; the highest score reads a file; others can be added through the
+entry-point group below.
+"""
 
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -21,7 +23,9 @@ class Registry:
             self.register(parser)
 
     def register(self, parser: Parser) -> None:
-        """Add a parser. Raises RuntimeError once frozen, TypeError for what is no parser, ValueError for a name already taken."""
+        """Add a parser. Raises RuntimeError once frozen, TypeError for what is no parser, ValueError for a name
+        already taken.
+        """
         if self._frozen:
             raise RuntimeError("the parser registry is frozen")
         if not isinstance(parser, Parser):
@@ -50,7 +54,9 @@ class Registry:
         return self._parsers[name]
 
     def best(self, document: Document) -> Parser | None:
-        """The parser with the highest score, the first registered among equals; None where nobody knows the document."""
+        """The parser with the highest score, the first registered among equals; None where nobody knows the
+        document.
+        """
         scored = [(parser.score(document), -order, parser) for order, parser in enumerate(self._parsers.values())]
         score, _, parser = max(scored, key=lambda entry: entry[:2])
         return parser if score >= MINIMUM_SCORE else None

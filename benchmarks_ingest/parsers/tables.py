@@ -14,7 +14,9 @@ MAX_XLSX_BYTES = 200 * 2**20
 
 @dataclass
 class Table:
-    """A header and its rows, all text. `title` is a sheet's name or the heading above; `bad_rows` counts rows of another length."""
+    """A header and its rows, all text. `title` is a sheet's name or the heading above; `bad_rows` counts rows of
+    another length.
+    """
 
     header: list[str]
     rows: list[list[str]]

@@ -7,11 +7,39 @@ from typing import Any
 
 # What one of a unit is in SI. Rates stay "per second"; a percentage becomes a fraction.
 UNIT_SCALE: Mapping[str, float] = {
-    "": 1.0, "s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0,
-    "tok/s": 1.0, "req/s": 1.0, "req/min": 1 / 60, "samples/s": 1.0, "tokens": 1.0, "requests": 1.0, "samples": 1.0,
-    "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40,
-    "TFLOP/s": 1.0, "GFLOP/s": 1e-3, "%": 1e-2, "fraction": 1.0, "FLOP": 1.0, "1/s": 1.0,
-}  # fmt: skip
+    "": 1.0,
+    "s": 1.0,
+    "sec": 1.0,
+    "seconds": 1.0,
+    "ms": 1e-3,
+    "us": 1e-6,
+    "µs": 1e-6,
+    "ns": 1e-9,
+    "min": 60.0,
+    "h": 3600.0,
+    "tok/s": 1.0,
+    "req/s": 1.0,
+    "req/min": 1 / 60,
+    "samples/s": 1.0,
+    "tokens": 1.0,
+    "requests": 1.0,
+    "samples": 1.0,
+    "B": 1.0,
+    "KB": 1e3,
+    "MB": 1e6,
+    "GB": 1e9,
+    "TB": 1e12,
+    "KiB": 2.0**10,
+    "MiB": 2.0**20,
+    "GiB": 2.0**30,
+    "TiB": 2.0**40,
+    "TFLOP/s": 1.0,
+    "GFLOP/s": 1e-3,
+    "%": 1e-2,
+    "fraction": 1.0,
+    "FLOP": 1.0,
+    "1/s": 1.0,
+}
 
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _THOUSANDS_EU = re.compile(r"[+-]?\d{1,3}(?:[.\s'\u00a0\u202f]\d{3})+,\d+|[+-]?\d{1,3}(?:[\s'\u00a0\u202f]\d{3})+")

@@ -11,10 +11,22 @@ from ..values import integer, number, text
 FieldTable = Mapping[str, tuple[str, str]]  # source key: (canonical field, unit)
 
 KNOWN_BACKENDS = {
-    "vllm": "vllm", "sglang": "sglang", "sglang-native": "sglang", "tensorrt-llm": "tensorrt_llm", "trt": "tensorrt_llm", "trtllm": "tensorrt_llm", "tgi": "tgi",
-    "lmdeploy": "lmdeploy", "vllm-chat": "vllm", "sglang-oai": "sglang", "sglang-oai-chat": "sglang", "deepspeed-mii": "deepspeed_mii", "llama.cpp": "llama_cpp",
-    "triton": "tensorrt_llm", "vllm-rpc": "vllm",
-}  # fmt: skip
+    "vllm": "vllm",
+    "sglang": "sglang",
+    "sglang-native": "sglang",
+    "tensorrt-llm": "tensorrt_llm",
+    "trt": "tensorrt_llm",
+    "trtllm": "tensorrt_llm",
+    "tgi": "tgi",
+    "lmdeploy": "lmdeploy",
+    "vllm-chat": "vllm",
+    "sglang-oai": "sglang",
+    "sglang-oai-chat": "sglang",
+    "deepspeed-mii": "deepspeed_mii",
+    "llama.cpp": "llama_cpp",
+    "triton": "tensorrt_llm",
+    "vllm-rpc": "vllm",
+}
 
 
 def put_all(run: Run, record: Mapping[str, Any], table: FieldTable, prefix: str = "") -> None:
@@ -33,7 +45,9 @@ def latency_table(names: Mapping[str, str], unit: str = "ms", suffix: str = "_ms
     return table
 
 
-def put_percentiles(run: Run, record: Mapping[str, Any], names: Mapping[str, str], unit: str = "ms", suffix: str = "_ms") -> None:
+def put_percentiles(
+    run: Run, record: Mapping[str, Any], names: Mapping[str, str], unit: str = "ms", suffix: str = "_ms"
+) -> None:
     """Every pNN_{metric}{suffix} key; p50 does not overwrite a median."""
     pattern = re.compile(rf"p(\d{{1,2}}(?:\.\d+)?)_({'|'.join(map(re.escape, names))}){re.escape(suffix)}")
     for key, value in record.items():
@@ -49,7 +63,9 @@ def put_percentile(run: Run, metric: str, percent: str, value: Any, source: str,
         run.put(field, value, source, unit)
 
 
-def put_stats(run: Run, metric: str, stats: Mapping[str, Any], source: str, unit: str, mean: str = "mean", median: str = "p50") -> None:
+def put_stats(
+    run: Run, metric: str, stats: Mapping[str, Any], source: str, unit: str, mean: str = "mean", median: str = "p50"
+) -> None:
     """A dict of mean and percentiles of one latency metric: keys such as mean/avg, p50, p90, 99, p99.9."""
     run.put(f"{metric}_mean_s", stats.get(mean), f"{source}.{mean}", unit)
     if median in stats:
@@ -67,12 +83,16 @@ def put_text(run: Run, field: str, value: Any, source: str) -> None:
         run.put(field, cleaned, source)
 
 
-def put_load(run: Run, record: Mapping[str, Any], rate: str = "request_rate", concurrency: str = "max_concurrency") -> None:
+def put_load(
+    run: Run, record: Mapping[str, Any], rate: str = "request_rate", concurrency: str = "max_concurrency"
+) -> None:
     """Offered load: "inf" and Infinity mean unlimited and leave the rate empty."""
     if rate in record:
         run.put("request_rate_per_s", record[rate], rate, "req/s")
         if run.request_rate_per_s is None and str(record[rate]).lower() in {"inf", "infinity"}:
-            run.notes.append("request rate unlimited: all requests offered at once or as fast as the concurrency limit allows")
+            run.notes.append(
+                "request rate unlimited: all requests offered at once or as fast as the concurrency limit allows"
+            )
     if concurrency in record:
         run.put("concurrency", record[concurrency], concurrency, "requests")
 

@@ -1,4 +1,6 @@
-"""DeepSpeed: throughput timer lines of all versions, DeepSpeed-Chat's lines, RLHF lines and the flops profiler's report."""
+"""DeepSpeed: throughput timer lines of all versions, DeepSpeed-Chat's lines, RLHF lines and the flops profiler's
+report.
+"""
 
 import re
 
@@ -8,10 +10,16 @@ from ..protocol import ParseResult
 from ..values import number, quantity
 from .steps import Step, put_steps
 
-_TIMER = re.compile(r"RunningAvgSamplesPerSec=([\d.]+), CurrSamplesPerSec=([\d.]+)(?:, MemAllocated=[\d.]+GB, MaxMemAllocated=([\d.]+)GB)?")
+_TIMER = re.compile(
+    r"RunningAvgSamplesPerSec=([\d.]+), CurrSamplesPerSec=([\d.]+)"
+    r"(?:, MemAllocated=[\d.]+GB, MaxMemAllocated=([\d.]+)GB)?"
+)
 _OLD = re.compile(r"(?<!Avg)(?<!Curr)(?<!Cur)\bSamplesPerSec=([\d.]+)")
 _RLHF = re.compile(r"\|E2E latency=([\d.]+)s.{0,200}?CurSamplesPerSec=([\d.]+)")
-_CHAT = re.compile(r"Model Parameters: ([\d.]+) B, Latency: ([\d.]+)s, TFLOPs: ([\d.]+), Samples/sec: ([\d.]+),(?:.{0,40}?Batch Size: (\d+), Sequence Length: (\d+))?")
+_CHAT = re.compile(
+    r"Model Parameters: ([\d.]+) B, Latency: ([\d.]+)s, TFLOPs: ([\d.]+), Samples/sec: ([\d.]+),"
+    r"(?:.{0,40}?Batch Size: (\d+), Sequence Length: (\d+))?"
+)
 _PROFILE = "DeepSpeed Flops Profiler"
 
 
@@ -45,7 +53,9 @@ def timer_run(text: str) -> Run:
     """Global samples/s; the timer itself skips the first two steps."""
     run = Run(kind="training", engine="deepspeed")
     steps: list[Step] = [
-        {"samples_per_s": _positive(current), "peak_memory_bytes": _positive(memory) * 1e9} for _, current, memory in _TIMER.findall(text) if _positive(current)
+        {"samples_per_s": _positive(current), "peak_memory_bytes": _positive(memory) * 1e9}
+        for _, current, memory in _TIMER.findall(text)
+        if _positive(current)
     ]
     put_steps(run, steps, {"samples_per_s": "CurrSamplesPerSec", "peak_memory_bytes": "MaxMemAllocated"})
     run.notes.append("samples/s are of the whole job")
@@ -63,9 +73,13 @@ def old_run(text: str) -> Run:
 def rlhf_run(text: str) -> Run:
     """One RLHF iteration: generation and both trainings together."""
     run = Run(kind="training", engine="deepspeed")
-    steps: list[Step] = [{"step_time_s": _positive(time), "samples_per_s": _positive(rate)} for time, rate in _RLHF.findall(text)]
+    steps: list[Step] = [
+        {"step_time_s": _positive(time), "samples_per_s": _positive(rate)} for time, rate in _RLHF.findall(text)
+    ]
     put_steps(run, steps, {"step_time_s": "E2E latency", "samples_per_s": "CurSamplesPerSec"})
-    run.warnings.append("an RLHF step holds generation and two trainings: not comparable with pretraining or fine-tuning steps")
+    run.warnings.append(
+        "an RLHF step holds generation and two trainings: not comparable with pretraining or fine-tuning steps"
+    )
     return run
 
 
@@ -101,7 +115,10 @@ def profiler_run(text: str) -> Run:
             continue
         if field and parsed[1] in field[1]:
             run.put(field[0], parsed[0], label.strip(), field[1][parsed[1]])
-        elif label.strip().startswith(("FLOPS per GPU = 3", "fwd+bwd FLOPS per GPU")) and parsed[1] in {"TFLOPS", "GFLOPS"}:
+        elif label.strip().startswith(("FLOPS per GPU = 3", "fwd+bwd FLOPS per GPU")) and parsed[1] in {
+            "TFLOPS",
+            "GFLOPS",
+        }:
             run.put("tflops_per_gpu", parsed[0], label.strip(), f"{parsed[1][0]}FLOP/s")
     run.warnings.append("one profiled step, slowed by the profiler itself: low confidence")
     return run

@@ -1,4 +1,6 @@
-"""Tools whose keys carry their own units: EvalScope, OpenVINO llm_bench, fw-ai/benchmark, llm-optimizer, HF inference-benchmarker, ollama."""
+"""Tools whose keys carry their own units: EvalScope, OpenVINO llm_bench, fw-ai/benchmark, llm-optimizer, HF
+inference-benchmarker, ollama.
+"""
 
 import re
 from collections.abc import Mapping
@@ -12,21 +14,38 @@ from .common import as_dict, as_list, derive_rates, put_all, put_text
 from .sglang import serving_run
 
 EVALSCOPE = {
-    "Test Duration (s)": ("duration_s", "s"), "Time taken for tests (s)": ("duration_s", "s"),
-    "Concurrency": ("concurrency", "requests"), "Number of concurrency": ("concurrency", "requests"),
-    "Request Rate (req/s)": ("request_rate_per_s", "req/s"), "Request rate (req/s)": ("request_rate_per_s", "req/s"),
-    "Success Requests": ("completed", "requests"), "Succeed requests": ("completed", "requests"),
-    "Failed Requests": ("failed", "requests"), "Failed requests": ("failed", "requests"),
-    "Req Throughput (req/s)": ("requests_per_s", "req/s"), "Request throughput (req/s)": ("requests_per_s", "req/s"),
-    "Output Throughput (tok/s)": ("output_tokens_per_s", "tok/s"), "Output token throughput (tok/s)": ("output_tokens_per_s", "tok/s"),
-    "Total Throughput (tok/s)": ("total_tokens_per_s", "tok/s"), "Total token throughput (tok/s)": ("total_tokens_per_s", "tok/s"),
-    "Avg Latency (s)": ("e2e_mean_s", "s"), "Average latency (s)": ("e2e_mean_s", "s"),
-    "TTFT (ms)": ("ttft_mean_s", "ms"), "Avg TTFT (ms)": ("ttft_mean_s", "ms"), "Average time to first token (s)": ("ttft_mean_s", "s"),
-    "TPOT (ms)": ("tpot_mean_s", "ms"), "Avg TPOT (ms)": ("tpot_mean_s", "ms"), "Average time per output token (s)": ("tpot_mean_s", "s"),
-    "ITL (ms)": ("itl_mean_s", "ms"), "Avg ITL (ms)": ("itl_mean_s", "ms"), "Average inter-token latency (s)": ("itl_mean_s", "s"),
-    "Avg Input Tokens": ("input_tokens", "tokens"), "Average input tokens per request": ("input_tokens", "tokens"),
-    "Avg Output Tokens": ("output_tokens", "tokens"), "Average output tokens per request": ("output_tokens", "tokens"),
-}  # fmt: skip
+    "Test Duration (s)": ("duration_s", "s"),
+    "Time taken for tests (s)": ("duration_s", "s"),
+    "Concurrency": ("concurrency", "requests"),
+    "Number of concurrency": ("concurrency", "requests"),
+    "Request Rate (req/s)": ("request_rate_per_s", "req/s"),
+    "Request rate (req/s)": ("request_rate_per_s", "req/s"),
+    "Success Requests": ("completed", "requests"),
+    "Succeed requests": ("completed", "requests"),
+    "Failed Requests": ("failed", "requests"),
+    "Failed requests": ("failed", "requests"),
+    "Req Throughput (req/s)": ("requests_per_s", "req/s"),
+    "Request throughput (req/s)": ("requests_per_s", "req/s"),
+    "Output Throughput (tok/s)": ("output_tokens_per_s", "tok/s"),
+    "Output token throughput (tok/s)": ("output_tokens_per_s", "tok/s"),
+    "Total Throughput (tok/s)": ("total_tokens_per_s", "tok/s"),
+    "Total token throughput (tok/s)": ("total_tokens_per_s", "tok/s"),
+    "Avg Latency (s)": ("e2e_mean_s", "s"),
+    "Average latency (s)": ("e2e_mean_s", "s"),
+    "TTFT (ms)": ("ttft_mean_s", "ms"),
+    "Avg TTFT (ms)": ("ttft_mean_s", "ms"),
+    "Average time to first token (s)": ("ttft_mean_s", "s"),
+    "TPOT (ms)": ("tpot_mean_s", "ms"),
+    "Avg TPOT (ms)": ("tpot_mean_s", "ms"),
+    "Average time per output token (s)": ("tpot_mean_s", "s"),
+    "ITL (ms)": ("itl_mean_s", "ms"),
+    "Avg ITL (ms)": ("itl_mean_s", "ms"),
+    "Average inter-token latency (s)": ("itl_mean_s", "s"),
+    "Avg Input Tokens": ("input_tokens", "tokens"),
+    "Average input tokens per request": ("input_tokens", "tokens"),
+    "Avg Output Tokens": ("output_tokens", "tokens"),
+    "Average output tokens per request": ("output_tokens", "tokens"),
+}
 
 
 class Evalscope:
@@ -49,7 +68,11 @@ class EvalscopePercentiles:
     format = "evalscope-percentiles"
 
     def score(self, document: Document) -> float:
-        return 0.9 if "Percentiles" in document.first and any("(ms)" in key or "(s)" in key for key in document.first) else 0.0
+        return (
+            0.9
+            if "Percentiles" in document.first and any("(ms)" in key or "(s)" in key for key in document.first)
+            else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         return ParseResult.refused("percentiles without their load: upload benchmark_summary.json beside it")
@@ -71,22 +94,41 @@ class OpenvinoBench:
         run = Run(kind="static_batch", engine="openvino")
         put_text(run, "model", as_dict(document.first.get("metadata")).get("model"), "metadata.model")
         for field, unit, names in (
-            ("ttft_mean_s", "ms", ("first_latency", "first_token_latency")), ("tpot_mean_s", "ms", ("second_avg_latency", "other_tokens_avg_latency", "latency")),
-            ("input_tokens", "tokens", ("input_size",)), ("output_tokens", "tokens", ("output_size", "infer_count")), ("e2e_mean_s", "s", ("generation_time",)),
-        ):  # fmt: skip
+            ("ttft_mean_s", "ms", ("first_latency", "first_token_latency")),
+            ("tpot_mean_s", "ms", ("second_avg_latency", "other_tokens_avg_latency", "latency")),
+            ("input_tokens", "tokens", ("input_size",)),
+            ("output_tokens", "tokens", ("output_size", "infer_count")),
+            ("e2e_mean_s", "s", ("generation_time",)),
+        ):
             name = next((name for name in names if any(number(row.get(name)) for row in kept)), None)
             if name:
-                run.put(field, median([value for row in kept if (value := number(row.get(name))) and value > 0] or [0.0]), f"median of {name}", unit)
-        run.notes.append("iteration 0 is warm-up and was dropped; the tool's throughput counts the batch in some versions and is not read")
+                run.put(
+                    field,
+                    median([value for row in kept if (value := number(row.get(name))) and value > 0] or [0.0]),
+                    f"median of {name}",
+                    unit,
+                )
+        run.notes.append(
+            "iteration 0 is warm-up and was dropped; the tool's throughput counts the batch in some "
+            "versions and is not read"
+        )
         return ParseResult([run])
 
 
 FIREWORKS = {
-    "provider": ("engine", ""), "model": ("model", ""), "prompt tokens": ("input_tokens", "tokens"), "generation tokens": ("output_tokens", "tokens"),
-    "time to first token": ("ttft_mean_s", "ms"), "latency per token": ("tpot_mean_s", "ms"), "total latency": ("e2e_mean_s", "ms"),
-    "qps": ("requests_per_s", "req/s"), "num requests": ("completed", "requests"), "p50 time to first token": ("ttft_p50_s", "ms"),
-    "p99 time to first token": ("ttft_p99_s", "ms"), "concurrency": ("concurrency", "requests"),
-}  # fmt: skip
+    "provider": ("engine", ""),
+    "model": ("model", ""),
+    "prompt tokens": ("input_tokens", "tokens"),
+    "generation tokens": ("output_tokens", "tokens"),
+    "time to first token": ("ttft_mean_s", "ms"),
+    "latency per token": ("tpot_mean_s", "ms"),
+    "total latency": ("e2e_mean_s", "ms"),
+    "qps": ("requests_per_s", "req/s"),
+    "num requests": ("completed", "requests"),
+    "p50 time to first token": ("ttft_p50_s", "ms"),
+    "p99 time to first token": ("ttft_p99_s", "ms"),
+    "concurrency": ("concurrency", "requests"),
+}
 
 
 class FireworksCsv:
@@ -123,7 +165,12 @@ class LocustStats:
         run.put("completed", count - failures if count else None, "Request Count - Failure Count", "requests")
         run.put("failed", failures, "Failure Count", "requests")
         run.put("requests_per_s", total.get("requests/s"), "Requests/s", "req/s")
-        for field, key in (("e2e_mean_s", "average response time"), ("e2e_p50_s", "median response time"), ("e2e_p99_s", "99%"), ("e2e_p95_s", "95%")):
+        for field, key in (
+            ("e2e_mean_s", "average response time"),
+            ("e2e_p50_s", "median response time"),
+            ("e2e_p99_s", "99%"),
+            ("e2e_p95_s", "95%"),
+        ):
             run.put(field, total.get(key), key, "ms")
         run.notes.append("request latencies only: the tool counts no tokens")
         return ParseResult([run]) if run.completed else ParseResult.refused("no request succeeded")
@@ -166,8 +213,10 @@ class LlmOptimizer:
     def parse(self, document: Document) -> ParseResult:
         result = ParseResult()
         for record in document.records:
-            outcome = serving_run({**as_dict(as_dict(record.get("config")).get("client_args")), **as_dict(record.get("results"))})
-            (result.runs if isinstance(outcome, Run) else result.refusals).append(outcome)  # type: ignore[arg-type]
+            outcome = serving_run(
+                {**as_dict(as_dict(record.get("config")).get("client_args")), **as_dict(record.get("results"))}
+            )
+            result.add(outcome)
         return result
 
 
@@ -184,14 +233,17 @@ class HfInferenceBenchmarker:
         result = ParseResult()
         for row in map(as_dict, as_list(document.first["results"])):
             outcome = benchmarker_run(row, as_dict(document.first.get("config")))
-            (result.runs if isinstance(outcome, Run) else result.refusals).append(outcome)  # type: ignore[arg-type]
+            result.add(outcome)
         return result
 
 
 BENCHMARKER = {
-    "successful_requests": ("completed", "requests"), "failed_requests": ("failed", "requests"), "request_rate": ("requests_per_s", "req/s"),
-    "token_throughput_secs": ("output_tokens_per_s", "tok/s"), "duration_ms": ("duration_s", "ms"),
-}  # fmt: skip
+    "successful_requests": ("completed", "requests"),
+    "failed_requests": ("failed", "requests"),
+    "request_rate": ("requests_per_s", "req/s"),
+    "token_throughput_secs": ("output_tokens_per_s", "tok/s"),
+    "duration_ms": ("duration_s", "ms"),
+}
 BENCHMARKER_TIMES = {"time_to_first_token_ms": "ttft", "inter_token_latency_ms": "tpot", "e2e_latency_ms": "e2e"}
 
 
@@ -209,7 +261,12 @@ def benchmarker_run(row: Mapping[str, Any], config: Mapping[str, Any]) -> Run | 
         run.put("concurrency", settings.get("max_vus"), "config.max_vus", "requests")
     for name, metric in BENCHMARKER_TIMES.items():
         stats = as_dict(row.get(name))
-        for field, key in ((f"{metric}_mean_s", "avg"), (f"{metric}_p50_s", "p50"), (f"{metric}_p90_s", "p90"), (f"{metric}_p99_s", "p99")):
+        for field, key in (
+            (f"{metric}_mean_s", "avg"),
+            (f"{metric}_p50_s", "p50"),
+            (f"{metric}_p90_s", "p90"),
+            (f"{metric}_p99_s", "p99"),
+        ):
             run.put(field, stats.get(key), f"{name}.{key}", "ms")
     if run.completed == 0:
         return Refusal(f"{run.label}: no request succeeded")
@@ -217,7 +274,11 @@ def benchmarker_run(row: Mapping[str, Any], config: Mapping[str, Any]) -> Run | 
     return run
 
 
-_OLLAMA = re.compile(r"^(total duration|load duration|prompt eval count|prompt eval duration|prompt eval rate|eval count|eval duration|eval rate): +(\S+)", re.MULTILINE)
+_OLLAMA = re.compile(
+    r"^(total duration|load duration|prompt eval count|prompt eval duration|prompt eval rate"
+    r"|eval count|eval duration|eval rate): +(\S+)",
+    re.MULTILINE,
+)
 
 
 class Ollama:
@@ -257,7 +318,10 @@ def ollama_api_run(record: Mapping[str, Any]) -> Run:
     run = Run(kind="single_stream", engine="ollama")
     put_text(run, "model", record.get("model"), "model")
     run.put("concurrency", 1, "one answer", "requests")
-    for field, count, duration in (("prefill_tokens_per_s", "prompt_eval_count", "prompt_eval_duration"), ("decode_tokens_per_s", "eval_count", "eval_duration")):
+    for field, count, duration in (
+        ("prefill_tokens_per_s", "prompt_eval_count", "prompt_eval_duration"),
+        ("decode_tokens_per_s", "eval_count", "eval_duration"),
+    ):
         tokens, spent = number(record.get(count)), number(record.get(duration))
         run.put("input_tokens" if field.startswith("prefill") else "output_tokens", tokens, count, "tokens")
         if tokens and spent:
@@ -269,4 +333,7 @@ def ollama_api_run(record: Mapping[str, Any]) -> Run:
 
 def _check_cache(run: Run) -> None:
     if run.prefill_tokens_per_s and run.input_tokens and run.input_tokens < 32:
-        run.warnings.append(f"a prompt of {run.input_tokens:.0f} tokens tells little about prefill speed; a cached prompt makes it absurd")
+        run.warnings.append(
+            f"a prompt of {run.input_tokens:.0f} tokens tells little about prefill speed; a cached "
+            "prompt makes it absurd"
+        )

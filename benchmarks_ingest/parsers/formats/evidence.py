@@ -1,4 +1,6 @@
-"""What is recognised but is no result by itself: GPU monitors (attached to a run as evidence), traces, network tests, loss curves, server logs."""
+"""What is recognised but is no result by itself: GPU monitors (attached to a run as evidence), traces, network
+tests, loss curves, server logs.
+"""
 
 import re
 
@@ -29,7 +31,10 @@ class GpuMonitor:
         if document.text.strip() in {"[]", "{}"}:
             return ParseResult.refused("an empty list: the monitor found no GPU")
         evidence = monitor_evidence(document)
-        return ParseResult(refusals=[Refusal("a GPU monitor's log: evidence to attach to a run, no result by itself")], evidence=evidence)
+        return ParseResult(
+            refusals=[Refusal("a GPU monitor's log: evidence to attach to a run, no result by itself")],
+            evidence=evidence,
+        )
 
 
 def monitor_evidence(document: Document) -> dict[str, object]:
@@ -56,7 +61,12 @@ class ProfilerTrace:
     format = "profiler-trace"
 
     def score(self, document: Document) -> float:
-        return 0.95 if '"traceEvents"' in document.head or ("schemaVersion" in document.first and "deviceProperties" in document.first) else 0.0
+        return (
+            0.95
+            if '"traceEvents"' in document.head
+            or ("schemaVersion" in document.first and "deviceProperties" in document.first)
+            else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         return ParseResult.refused("a profiler trace: it shows single kernels, not the speed of a run")
@@ -71,7 +81,11 @@ class NcclTable:
         header = " ".join(document.header)
         if "nccl algo" in header or ("(gb/s)" in header and "throughput" in header) or "busbw" in header:
             return 0.9
-        return 0.9 if re.search(r"#\s+size\s+count\s+type\s+redop|\balgbw\s+busbw\b|# nThread \d+ nGpus", document.head) else 0.0
+        return (
+            0.9
+            if re.search(r"#\s+size\s+count\s+type\s+redop|\balgbw\s+busbw\b|# nThread \d+ nGpus", document.head)
+            else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         return ParseResult.refused("a network (NCCL) test: its Gb/s are no tokens/s of a model")
@@ -85,7 +99,11 @@ class LossCurve:
     def score(self, document: Document) -> float:
         header = set(document.header)
         step = header & {"step", "iteration", "iter", "epoch", "global_step"}
-        loss = {cell for cell in header if "loss" in cell or cell in {"lr", "learning_rate", "grad_norm", "ppl", "perplexity", "accuracy"}}
+        loss = {
+            cell
+            for cell in header
+            if "loss" in cell or cell in {"lr", "learning_rate", "grad_norm", "ppl", "perplexity", "accuracy"}
+        }
         others = header - step - loss - {"", "time", "timestamp", "wall time", "wall_time"}
         return 0.85 if step and loss and not others else 0.0
 
@@ -94,7 +112,9 @@ class LossCurve:
 
 
 class ServerLog:
-    """The log of an inference server or of a crashed program: its "Avg prompt throughput" lines are no measurement, a crashed run has none at all."""
+    """The log of an inference server or of a crashed program: its "Avg prompt throughput" lines are no measurement,
+    a crashed run has none at all.
+    """
 
     format = "server-log"
 
@@ -105,11 +125,17 @@ class ServerLog:
             return 0.3
         if "Traceback (most recent call last)" in document.text:
             return 0.2
-        marks = r"Loading model weights took|# GPU blocks: \d+|vLLM API server|Capturing (?:the model for )?CUDA graph|server is fired up|KV Cache is allocated"
+        marks = (
+            r"Loading model weights took|# GPU blocks: \d+|vLLM API server"
+            r"|Capturing (?:the model for )?CUDA graph|server is fired up|KV Cache is allocated"
+        )
         return 0.3 if re.search(marks, document.text) else 0.0
 
     def parse(self, document: Document) -> ParseResult:
         errors = re.findall(r"^(\w+(?:\.\w+)*(?:Error|Exception|Interrupt)\b[^\n]{0,120})", document.text, re.MULTILINE)
         if errors and "Traceback (most recent call last)" in document.text:
             return ParseResult.refused(f"the program crashed before any result: {errors[-1]}")
-        return ParseResult.refused("the log of a server, without the block of a finished benchmark: its throughput lines are momentary averages")
+        return ParseResult.refused(
+            "the log of a server, without the block of a finished benchmark: its throughput lines are "
+            "momentary averages"
+        )

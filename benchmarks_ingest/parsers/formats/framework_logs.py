@@ -26,7 +26,12 @@ class Nemo:
         for line in document.lines:
             match = _NEMO.search(line)
             if match and number(match[1]):
-                steps.append({"step_time_s": float(match[1]), **_numbers(line, {"tflops_per_gpu": r"TFLOPS_per_GPU\"?[:=]\s*([\d.]+(?:e[+-]?\d+)?)"})})
+                steps.append(
+                    {
+                        "step_time_s": float(match[1]),
+                        **_numbers(line, {"tflops_per_gpu": r"TFLOPS_per_GPU\"?[:=]\s*([\d.]+(?:e[+-]?\d+)?)"}),
+                    }
+                )
         if not put_steps(run, steps, {"step_time_s": "train_step_timing in s", "tflops_per_gpu": "TFLOPS_per_GPU"}):
             return ParseResult.refused("no step with a time")
         batch = re.findall(r"global_batch_size\"?[:=]\s*(\d{1,9})", document.text)
@@ -40,7 +45,12 @@ class Nemo:
 
 def _nemo_config(run: Run, text: str) -> None:
     """Values of a configuration dump in the log, where it is there."""
-    for field, name in (("seq_len", "seq_length"), ("tp", "tensor_model_parallel_size"), ("pp", "pipeline_model_parallel_size"), ("micro_batch", "micro_batch_size")):
+    for field, name in (
+        ("seq_len", "seq_length"),
+        ("tp", "tensor_model_parallel_size"),
+        ("pp", "pipeline_model_parallel_size"),
+        ("micro_batch", "micro_batch_size"),
+    ):
         match = re.search(rf"\b{name}['\"]?\s*[:=]\s*(\d{{1,9}})\b", text)
         if match:
             run.put(field, match[1], name)
@@ -60,18 +70,29 @@ _TITAN = re.compile(r"\bstep: *(\d+) .{0,120}?\b(?:tps|wps): *([\d,.]+)(.{0,120}
 
 
 class Torchtitan:
-    """ "step: 10 loss: … memory: 30.99GiB(32.62%) tps: 7,034 tflops: 407.35 mfu: 41.19%"; tps is tokens/s of one device, step 1 compiles."""
+    """ "step: 10 loss: … memory: 30.99GiB(32.62%) tps: 7,034 tflops: 407.35 mfu: 41.19%"; tps is tokens/s of one
+    device, step 1 compiles.
+    """
 
     format = "torchtitan-log"
 
     def score(self, document: Document) -> float:
-        return 0.85 if not document.is_json and re.search(r"\bstep: *\d+ .*loss: .*\b(?:tps|wps): ", document.text) else 0.0
+        return (
+            0.85
+            if not document.is_json and re.search(r"\bstep: *\d+ .*loss: .*\b(?:tps|wps): ", document.text)
+            else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         run = Run(kind="training", engine="torchtitan")
         steps = [step for line in document.lines if (step := _titan_step(line))]
         later = [step for step in steps if step["index"] > 1] or steps
-        names = {"tokens_per_s_per_gpu": "tps", "tflops_per_gpu": "tflops", "mfu_reported": "mfu", "peak_memory_bytes": "memory"}
+        names = {
+            "tokens_per_s_per_gpu": "tps",
+            "tflops_per_gpu": "tflops",
+            "mfu_reported": "mfu",
+            "peak_memory_bytes": "memory",
+        }
         if not put_steps(run, later, names):
             return ParseResult.refused("no step with a speed")
         if len(later) < len(steps):
@@ -99,9 +120,11 @@ def _titan_step(line: str) -> dict[str, float] | None:
 
 def _titan_arguments(run: Run, text: str) -> None:
     for field, pattern in (
-        ("seq_len", r"sequence length (\d+)|seq_len[ =:]+(\d+)"), ("global_batch", r"global batch size (\d+)"), ("micro_batch", r"local batch size (\d+)"),
+        ("seq_len", r"sequence length (\d+)|seq_len[ =:]+(\d+)"),
+        ("global_batch", r"global batch size (\d+)"),
+        ("micro_batch", r"local batch size (\d+)"),
         ("gpu_count", r"Building \d+-D device mesh.*?\[([\d, ]+)\]"),
-    ):  # fmt: skip
+    ):
         match = re.search(pattern, text)
         if match:
             value = 1
@@ -116,11 +139,16 @@ def _titan_arguments(run: Run, text: str) -> None:
         run.put("gpu", gpu[1], "capacity line")
 
 
-_MAXTEXT = re.compile(r"completed step: (\d+), seconds: ([\d.]+)(?:, TFLOP/s/device: ([\d.]+))?(?:, Tokens/s/device: ([\d.]+))?(?:, total_weights: (\d+))?")
+_MAXTEXT = re.compile(
+    r"completed step: (\d+), seconds: ([\d.]+)(?:, TFLOP/s/device: ([\d.]+))?"
+    r"(?:, Tokens/s/device: ([\d.]+))?(?:, total_weights: (\d+))?"
+)
 
 
 class Maxtext:
-    """ "completed step: 12, seconds: 15.516, TFLOP/s/device: 508.371, Tokens/s/device: 1055.949, total_weights: 4194304"; steps 0 and 1 compile."""
+    """ "completed step: 12, seconds: 15.516, TFLOP/s/device: 508.371, Tokens/s/device: 1055.949, total_weights:
+    4194304"; steps 0 and 1 compile.
+    """
 
     format = "maxtext-log"
 
@@ -131,31 +159,49 @@ class Maxtext:
         run = Run(kind="training", engine="maxtext")
         rows = [[number(cell) for cell in match] for match in _MAXTEXT.findall(document.text)]
         keys = ("index", "step_time_s", "tflops_per_gpu", "tokens_per_s_per_gpu", "weights")
-        steps: list[Step] = [{key: value for key, value in zip(keys, row, strict=True) if value is not None} for row in rows]
+        steps: list[Step] = [
+            {key: value for key, value in zip(keys, row, strict=True) if value is not None} for row in rows
+        ]
         later = [step for step in steps if step.get("index", 0) > 1] or steps
-        names = {"step_time_s": "seconds", "tflops_per_gpu": "TFLOP/s/device", "tokens_per_s_per_gpu": "Tokens/s/device"}
+        names = {
+            "step_time_s": "seconds",
+            "tflops_per_gpu": "TFLOP/s/device",
+            "tokens_per_s_per_gpu": "Tokens/s/device",
+        }
         if not put_steps(run, later, names):
             return ParseResult.refused("no step with a time")
         if len(later) < len(steps):
             run.notes.append("steps 0 and 1 compile and were dropped")
         weights = [step["weights"] for step in later if step.get("weights")]
         if weights and run.step_time_s:
-            run.derive("tokens_per_s", median(weights) / run.step_time_s, "total_weights (tokens of the global batch) / seconds")
+            run.derive(
+                "tokens_per_s",
+                median(weights) / run.step_time_s,
+                "total_weights (tokens of the global batch) / seconds",
+            )
         if run.tokens_per_s and run.tokens_per_s_per_gpu:
-            run.notes.append(f"tokens/s over tokens/s/device suggests {run.tokens_per_s / run.tokens_per_s_per_gpu:.1f} devices")
+            run.notes.append(
+                f"tokens/s over tokens/s/device suggests {run.tokens_per_s / run.tokens_per_s_per_gpu:.1f} devices"
+            )
         return ParseResult([run])
 
 
 _NANOTRON = re.compile(r"iteration: \d+ ?/ ?\d+ \| consumed_tokens: ")
 NANOTRON = {
-    "elapsed_time_per_iteration_ms": "step_time_s", "time_per_iteration_ms": "step_time_s", "tokens_per_sec": "tokens_per_s",
-    "tokens_per_sec_per_gpu": "tokens_per_s_per_gpu", "model_tflops_per_gpu": "tflops_per_gpu", "global_batch_size": "global_batch",
+    "elapsed_time_per_iteration_ms": "step_time_s",
+    "time_per_iteration_ms": "step_time_s",
+    "tokens_per_sec": "tokens_per_s",
+    "tokens_per_sec_per_gpu": "tokens_per_s_per_gpu",
+    "model_tflops_per_gpu": "tflops_per_gpu",
+    "global_batch_size": "global_batch",
     "cuda_max_memory_reserved": "peak_memory_bytes",
-}  # fmt: skip
+}
 
 
 class Nanotron:
-    """ "iteration: 991 / 1000 | consumed_tokens: 634K | elapsed_time_per_iteration_ms: 11.5K | …": numbers in human form, lines torn by other ranks."""
+    """ "iteration: 991 / 1000 | consumed_tokens: 634K | elapsed_time_per_iteration_ms: 11.5K | …": numbers in human
+    form, lines torn by other ranks.
+    """
 
     format = "nanotron-log"
 
@@ -166,18 +212,28 @@ class Nanotron:
         run = Run(kind="training", engine="nanotron")
         steps = [step for line in document.lines if _NANOTRON.search(line) and (step := nanotron_step(line))]
         names = {
-            "step_time_s": "time per iteration", "tokens_per_s": "tokens_per_sec", "tokens_per_s_per_gpu": "tokens_per_sec_per_gpu",
-            "tflops_per_gpu": "model_tflops_per_gpu", "peak_memory_bytes": "cuda_max_memory_reserved",
-        }  # fmt: skip
+            "step_time_s": "time per iteration",
+            "tokens_per_s": "tokens_per_sec",
+            "tokens_per_s_per_gpu": "tokens_per_sec_per_gpu",
+            "tflops_per_gpu": "model_tflops_per_gpu",
+            "peak_memory_bytes": "cuda_max_memory_reserved",
+        }
         if not put_steps(run, steps, names):
             return ParseResult.refused("no whole iteration line with a time")
         batches = [step["global_batch"] for step in steps if "global_batch" in step]
         if batches:
             run.put("global_batch", batches[-1], "global_batch_size")
         if run.tokens_per_s and run.tokens_per_s_per_gpu:
-            run.derive("gpu_count", round(run.tokens_per_s / run.tokens_per_s_per_gpu), "tokens_per_sec / tokens_per_sec_per_gpu")
+            run.derive(
+                "gpu_count",
+                round(run.tokens_per_s / run.tokens_per_s_per_gpu),
+                "tokens_per_sec / tokens_per_sec_per_gpu",
+            )
         if run.tokens_per_s and run.step_time_s and run.global_batch:
-            run.notes.append(f"sequence length of about {run.tokens_per_s * run.step_time_s / run.global_batch:.0f} follows from tokens/s, time and batch")
+            run.notes.append(
+                f"sequence length of about {run.tokens_per_s * run.step_time_s / run.global_batch:.0f} "
+                "follows from tokens/s, time and batch"
+            )
         run.notes.append("figures are rounded to three digits by the tool")
         return ParseResult([run])
 
@@ -198,7 +254,9 @@ _LITGPT = re.compile(r"iter (\d+) step (\d+) \| loss train: .{0,60}?iter time: (
 
 
 class Litgpt:
-    """ "Epoch 1 | iter 2 step 1 | … | iter time: 548.72 ms (step)": one line a micro-batch; a step is all up to its "(step)"."""
+    """ "Epoch 1 | iter 2 step 1 | … | iter time: 548.72 ms (step)": one line a micro-batch; a step is all up to its
+    "(step)".
+    """
 
     format = "litgpt-log"
 
@@ -213,7 +271,9 @@ class Litgpt:
         memory = re.search(r"Memory used: ([\d.]{1,12}) GB", document.text)
         if memory:
             run.put("peak_memory_bytes", memory[1], "Memory used", "GB")
-        run.notes.append("iter time is of one micro-batch; the time of an optimizer step is the sum of its micro-batches")
+        run.notes.append(
+            "iter time is of one micro-batch; the time of an optimizer step is the sum of its micro-batches"
+        )
         return ParseResult([run])
 
 

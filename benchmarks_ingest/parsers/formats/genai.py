@@ -1,11 +1,13 @@
 """genai-perf and its successor aiperf: JSON, CSV and console tables.
 
-Their inter_token_latency is (request latency - TTFT) / (output length - 1), so it is TPOT here; aiperf's inter_chunk_latency is ITL.
+Their inter_token_latency is (request latency - TTFT) / (output length - 1), so it is TPOT here; aiperf's
+inter_chunk_latency is ITL.
 """
 
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from ..canonical import Run
@@ -15,7 +17,12 @@ from ..tables import Table
 from ..values import UNIT_SCALE, number
 from .common import as_dict, as_list, derive_rates, put_percentile, put_text
 
-LATENCIES = {"time_to_first_token": "ttft", "inter_token_latency": "tpot", "inter_chunk_latency": "itl", "request_latency": "e2e"}
+LATENCIES = {
+    "time_to_first_token": "ttft",
+    "inter_token_latency": "tpot",
+    "inter_chunk_latency": "itl",
+    "request_latency": "e2e",
+}
 SINGLE = {
     "request_throughput": ("requests_per_s", "req/s"),
     "output_token_throughput": ("output_tokens_per_s", "tok/s"),
@@ -27,9 +34,12 @@ SINGLE = {
     "input_sequence_length": ("input_tokens", "tokens"),
 }
 ALIASES = {
-    "num_output_token": "output_sequence_length", "num_input_token": "input_sequence_length", "output_token_throughput_per_request": "",
-    "total_isl": "total_input_sequence_length", "total_osl": "total_output_sequence_length",
-}  # fmt: skip
+    "num_output_token": "output_sequence_length",
+    "num_input_token": "input_sequence_length",
+    "output_token_throughput_per_request": "",
+    "total_isl": "total_input_sequence_length",
+    "total_osl": "total_output_sequence_length",
+}
 
 
 def metric_name(label: str) -> tuple[str, str]:
@@ -47,10 +57,17 @@ def put_metric(run: Run, name: str, unit: str, stats: dict[str, Any]) -> None:
             if stat in {"avg", "mean"}:
                 run.put(f"{LATENCIES[name]}_mean_s", value, f"{name}.{stat}", unit if unit in UNIT_SCALE else "ms")
             elif re.fullmatch(r"p\d{1,2}(\.\d+)?", stat):
-                put_percentile(run, LATENCIES[name], stat[1:], value, f"{name}.{stat}", unit if unit in UNIT_SCALE else "ms")
+                put_percentile(
+                    run, LATENCIES[name], stat[1:], value, f"{name}.{stat}", unit if unit in UNIT_SCALE else "ms"
+                )
     elif name in SINGLE:
         field, own_unit = SINGLE[name]
-        run.put(field, stats.get("avg", stats.get("value")), f"{name}.avg", unit if field == "duration_s" and unit in UNIT_SCALE else own_unit)
+        run.put(
+            field,
+            stats.get("avg", stats.get("value")),
+            f"{name}.avg",
+            unit if field == "duration_s" and unit in UNIT_SCALE else own_unit,
+        )
 
 
 def finish(run: Run, input_total: float | None = None, output_total: float | None = None) -> Run | Refusal:
@@ -90,15 +107,16 @@ class GenaiPerfJson:
 
 
 def _is_export(record: dict[str, Any]) -> bool:
-    return any(isinstance(record.get(key), dict) and "avg" in record[key] for key in ("request_throughput", "request_latency", "time_to_first_token")) and (
-        "input_config" in record or "request_throughput" in record
-    )
+    return any(
+        isinstance(record.get(key), dict) and "avg" in record[key]
+        for key in ("request_throughput", "request_latency", "time_to_first_token")
+    ) and ("input_config" in record or "request_throughput" in record)
 
 
 def _sorted(outcomes: Any) -> ParseResult:
     result = ParseResult()
     for outcome in outcomes:
-        (result.runs if isinstance(outcome, Run) else result.refusals).append(outcome)
+        result.add(outcome)
     return result
 
 
@@ -130,7 +148,9 @@ def put_config(run: Run, config: dict[str, Any], command: str) -> None:
     endpoint, load = as_dict(config.get("endpoint")), as_dict(config.get("loadgen"))
     models = as_list(endpoint.get("model_names")) or as_list(config.get("model_names")) or _items(config.get("models"))
     put_text(run, "model", next(iter(models), config.get("model")), "input_config.model")
-    phases = [as_dict(phase) for phase in as_list(config.get("phases")) if not as_dict(phase).get("exclude_from_results")]
+    phases = [
+        as_dict(phase) for phase in as_list(config.get("phases")) if not as_dict(phase).get("exclude_from_results")
+    ]
     stimulus = as_dict(as_dict(config.get("perf_analyzer")).get("stimulus"))
     for source in (load, config, stimulus, *phases):
         if run.concurrency is None and "concurrency" in source:
@@ -150,7 +170,7 @@ def put_command(run: Run, command: str) -> None:
         words = shlex.split(command[:20_000])
     except ValueError:
         return
-    options = {word: following for word, following in zip(words, words[1:], strict=False) if word.startswith("-")}
+    options = {word: following for word, following in pairwise(words) if word.startswith("-")}
     if run.model is None:
         put_text(run, "model", options.get("--model") or options.get("-m"), "cli_command --model")
     for field, option in (("concurrency", "--concurrency"), ("request_rate_per_s", "--request-rate")):
@@ -200,7 +220,9 @@ class GenaiPerfCsv:
 
 def _is_genai(document: Document) -> bool:
     """aiperf has many more metrics, and counts of errors."""
-    return "aiperf" not in document.basename.lower() and not re.search(r"(?i)^\"?(Benchmark Duration|Inter Chunk|HTTP |Error Request|Total Token)", document.head, re.MULTILINE)
+    return "aiperf" not in document.basename.lower() and not re.search(
+        r"(?i)^\"?(Benchmark Duration|Inter Chunk|HTTP |Error Request|Total Token)", document.head, re.MULTILINE
+    )
 
 
 def csv_run(document: Document) -> Run | Refusal:
@@ -235,7 +257,9 @@ class GenaiConsole:
     def score(self, document: Document) -> float:
         if document.is_json:
             return 0.0
-        if re.search(r"[┃│|]\s*Statistic\s*[┃│|]\s*avg\s*[┃│|]", document.text) or re.search(r"[┃│|]\s*Metric\s*[┃│|]\s*avg\s*[┃│|]", document.text):
+        if re.search(r"[┃│|]\s*Statistic\s*[┃│|]\s*avg\s*[┃│|]", document.text) or re.search(
+            r"[┃│|]\s*Metric\s*[┃│|]\s*avg\s*[┃│|]", document.text
+        ):
             return 0.9
         return 0.3 if "GenAI-Perf" in document.head and "Time to First Token" in document.head else 0.0
 
@@ -288,7 +312,14 @@ class AiperfPerRequest:
 
     def score(self, document: Document) -> float:
         first = document.first
-        return 0.85 if {"metadata", "metrics"} <= first.keys() and isinstance(as_dict(first["metrics"]).get("request_latency"), dict) else 0.0
+        return (
+            0.85
+            if {"metadata", "metrics"} <= first.keys()
+            and isinstance(as_dict(first["metrics"]).get("request_latency"), dict)
+            else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
-        return ParseResult.refused("single requests of an aiperf run: upload the aggregated profile_export_aiperf.json beside it")
+        return ParseResult.refused(
+            "single requests of an aiperf run: upload the aggregated profile_export_aiperf.json beside it"
+        )

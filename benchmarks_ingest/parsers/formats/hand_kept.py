@@ -1,11 +1,12 @@
-"""Tables that people keep by hand: CSV, TSV, XLSX, Markdown and lists of flat JSON objects. What a column means is guessed and stays to be confirmed."""
+"""Tables that people keep by hand: CSV, TSV, XLSX, Markdown and lists of flat JSON objects. What a column means is
+guessed and stays to be confirmed.
+"""
 
 import re
 from collections.abc import Iterable
 
-from ..canonical import RESULT_FIELDS, TEXT_FIELDS, Run
+from ..canonical import TEXT_FIELDS, Run
 from ..columns import (
-    AMBIGUOUS_RATE,
     ASKED,
     BOTH_LENGTHS,
     TOTAL_INPUT,
@@ -18,54 +19,13 @@ from ..columns import (
     uses_decimal_comma,
 )
 from ..decode import Document
+from ..mapping import mapping, resolved, results_in, upright
 from ..protocol import ParseResult, Refusal
 from ..tables import Table
-from ..values import median
 
 HELPERS = {TOTAL_INPUT, TOTAL_OUTPUT, ASKED, BOTH_LENGTHS}
-FASTEST_TOKEN_S = 5e-4
 IMPLAUSIBLE_RATE = 300_000
 _MODEL_COLUMN = re.compile(r"(?i)(.*\b\d+(?:\.\d+)?B\b.*?)\s*(Q\d\w*|F16|FP16|BF16|FP8|INT[48]|MXFP4)?")
-
-
-def mapping(table: Table) -> list[Column]:
-    """The columns that are understood, each field once: the surer guess wins."""
-    found: dict[str, Column] = {}
-    for index, label in enumerate(table.header):
-        column = guess_column(label, index)
-        if column and (column.field not in found or column.confidence > found[column.field].confidence):
-            found[column.field] = column
-    return sorted(found.values(), key=lambda column: column.index)
-
-
-def results_in(columns: Iterable[Column]) -> int:
-    """How many columns hold measured figures."""
-    return sum(column.field in RESULT_FIELDS or column.field == AMBIGUOUS_RATE or bool(re.fullmatch(r"(?:ttft|tpot|itl|e2e)_p[\d.]+_s", column.field)) for column in columns)
-
-
-def upright(table: Table) -> Table:
-    """The table with its real header row first, transposed where metrics are its rows."""
-    firsts = [guess_column(row[0]) for row in table.rows if row]
-    known = [column for column in firsts if column]
-    if results_in(known) >= 2 and len(known) * 2 >= len(firsts) and results_in(mapping(table)) == 0:
-        return transposed(table)
-    rows = [table.header, *table.rows]
-    candidates = [index for index in range(min(5, len(rows))) if not _is_numeric(rows[index])]
-    best = max(candidates, key=lambda index: (len(mapping(Table(rows[index], []))), -index), default=0)
-    return Table(rows[best], rows[best + 1 :], table.title, table.delimiter, table.bad_rows) if best else table
-
-
-def _is_numeric(row: list[str]) -> bool:
-    """Whether a third of a row's cells are numbers: no header then."""
-    filled = [cell for cell in row if cell.strip()]
-    return sum(cell_number(cell) is not None for cell in filled) * 3 > len(filled)
-
-
-def transposed(table: Table) -> Table:
-    """Rows become columns; the old header becomes the label of each row."""
-    width = len(table.header)
-    rows = [[table.header[index], *(row[index] if index < len(row) else "" for row in table.rows)] for index in range(1, width)]
-    return Table(["label", *(row[0] for row in table.rows)], rows, table.title, table.delimiter, notes=["metrics are rows in this table: it was transposed"])
 
 
 def table_result(table: Table) -> ParseResult:
@@ -90,7 +50,9 @@ def table_result(table: Table) -> ParseResult:
             result.refusals.append(Refusal(outcome, f"row {number_}"))
     _note_blank_header(table, columns, result)
     if table.bad_rows:
-        result.refusals.append(Refusal(f"{table.bad_rows} row(s) have another number of cells than the header: values could be shifted"))
+        result.refusals.append(
+            Refusal(f"{table.bad_rows} row(s) have another number of cells than the header: values could be shifted")
+        )
     return result
 
 
@@ -104,7 +66,9 @@ def _same_gpu(run: Run, row: list[str], above: Run | None) -> Run:
 
 def mapping_note(table: Table, columns: list[Column]) -> str:
     """One sentence on what was read as what."""
-    read = "; ".join(f"{column.label.strip()} as {column.field}{f' in {column.unit}' if column.unit else ''}" for column in columns)
+    read = "; ".join(
+        f"{column.label.strip()} as {column.field}{f' in {column.unit}' if column.unit else ''}" for column in columns
+    )
     taken = {column.index for column in columns}
     left = [label.strip() for index, label in enumerate(table.header) if index not in taken and label.strip()]
     return f"columns read: {read}" + (f"; not read: {', '.join(left)[:300]}" if left else "")
@@ -112,63 +76,21 @@ def mapping_note(table: Table, columns: list[Column]) -> str:
 
 def _note_blank_header(table: Table, columns: list[Column], result: ParseResult) -> None:
     """A nameless column with numbers beside a named one without any: the name probably slipped."""
-    blank = [index for index, label in enumerate(table.header) if not label.strip() and any(cell_number(row[index]) is not None for row in table.rows if index < len(row))]
-    empty = [column.label for column in columns if not any(row[column.index].strip() for row in table.rows if column.index < len(row))]
+    blank = [
+        index
+        for index, label in enumerate(table.header)
+        if not label.strip() and any(cell_number(row[index]) is not None for row in table.rows if index < len(row))
+    ]
+    empty = [
+        column.label
+        for column in columns
+        if not any(row[column.index].strip() for row in table.rows if column.index < len(row))
+    ]
     if blank and empty:
-        result.notes.append(f"column {blank[0] + 1} has no name but holds numbers, while {', '.join(empty)} holds nothing: a name probably slipped; the nameless column was not read")
-
-
-def resolved(columns: list[Column], table: Table, comma: bool) -> list[Column]:
-    """Units and ambiguous rates settled from the values; a time whose unit stays unknown is left out."""
-    values = {column.field: [cell_number(row[column.index], comma) if column.index < len(row) else None for row in table.rows] for column in columns}
-    shared = shared_unit(columns, values)
-    settled: list[Column] = []
-    for column in columns:
-        unit = shared if column.unit == "?" else column.unit
-        field = _rate_field(values) if column.field == AMBIGUOUS_RATE else column.field
-        if (unit or column.unit != "?") and field not in {other.field for other in settled}:
-            settled.append(Column(column.index, column.label, field, unit, column.confidence))
-    return settled
-
-
-def shared_unit(columns: list[Column], values: dict[str, list[float | None]]) -> str:
-    """The unit of all times without one: that of the times with one, else what the values of one of them allow only; empty if neither tells."""
-    stated = {column.unit for column in columns if column.field.endswith("_s") and column.unit in {"s", "ms"} and column.field[:3] in {"ttf", "tpo", "itl", "e2e"}}
-    if len(stated) == 1:
-        return stated.pop()
-    open_fields = [column.field for column in columns if column.unit == "?"]
-    return next((unit for field in open_fields if (unit := guess_time_unit(field, values))), "")
-
-
-def guess_time_unit(field: str, values: dict[str, list[float | None]]) -> str:
-    """Seconds where milliseconds would mean impossibly fast tokens; empty where both are possible."""
-    times = [value for value in values[field] if value]
-    if not times:
-        return ""
-    middle = median(times)
-    outputs = [value for value in values.get("output_tokens", []) or values.get(BOTH_LENGTHS, []) if value]
-    if field.startswith("e2e") and outputs and median(outputs) > 16:
-        return "s" if middle * 1e-3 / median(outputs) < FASTEST_TOKEN_S else "ms"
-    if field.startswith("ttft"):
-        return "s" if middle < 10 else ("ms" if middle > 500 else "")
-    if field.startswith(("tpot", "itl")):
-        return "s" if middle < 0.5 else "ms"
-    return ""
-
-
-def _rate_field(values: dict[str, list[float | None]]) -> str:
-    """Whether a bare "throughput" counts input too: batch x lengths / latency tells, or the totals beside it."""
-    rates = values.get(AMBIGUOUS_RATE, [])
-    for index, rate in enumerate(rates):
-        get = {name: column[index] for name, column in values.items()}
-        latency, batch = get.get("e2e_mean_s") or get.get("duration_s"), get.get("batch_size") or get.get("completed") or 1
-        both = get.get(BOTH_LENGTHS)
-        output, total_in = (get.get("output_tokens") or both), (get.get("input_tokens") or both)
-        if rate and latency and output:
-            for field, tokens in (("total_tokens_per_s", output + (total_in or 0)), ("output_tokens_per_s", output)):
-                if abs(tokens * batch / latency / rate - 1) < 0.03:
-                    return field
-    return "output_tokens_per_s"
+        result.notes.append(
+            f"column {blank[0] + 1} has no name but holds numbers, while {', '.join(empty)} holds "
+            "nothing: a name probably slipped; the nameless column was not read"
+        )
 
 
 def row_run(row: list[str], columns: list[Column], comma: bool, table: Table) -> Run | str:
@@ -231,25 +153,42 @@ def _finish(run: Run, extra: dict[str, float], table: Table) -> None:
         run.context = table.title
     fastest = max(run.total_tokens_per_s or 0, run.output_tokens_per_s or 0)
     if fastest > IMPLAUSIBLE_RATE and (run.gpu_count or 1) < 64:
-        run.warnings.append(f"{fastest:.6g} tokens/s on so few GPUs is implausible: wrong unit, cached prompts or an aborted run")
+        run.warnings.append(
+            f"{fastest:.6g} tokens/s on so few GPUs is implausible: wrong unit, cached prompts or an aborted run"
+        )
 
 
 def pivot_result(table: Table) -> ParseResult:
     """GPUs as rows, models as columns, speeds in the cells: one run a cell."""
-    models = {index: match for index, label in enumerate(table.header) if index and (match := _MODEL_COLUMN.fullmatch(cell_text(label))) and match[1].strip()}
+    models = {
+        index: match
+        for index, label in enumerate(table.header)
+        if index and (match := _MODEL_COLUMN.fullmatch(cell_text(label))) and match[1].strip()
+    }
     first = guess_column(table.header[0]) if table.header else None
     if len(models) < 2 or first is None or first.field != "gpu":
         return ParseResult()
-    field = "prefill_tokens_per_s" if re.search(r"(?i)prompt|prefill|processing", table.title) else "decode_tokens_per_s"
+    field = (
+        "prefill_tokens_per_s" if re.search(r"(?i)prompt|prefill|processing", table.title) else "decode_tokens_per_s"
+    )
     if not re.search(r"(?i)generat|prompt|prefill|decod|eval|tok", table.title):
         return ParseResult()
-    result = ParseResult(needs_confirmation=True, notes=[f"GPUs are rows and models are columns; cells read as {field} by the heading {table.title[:60]!r}"])
+    result = ParseResult(
+        needs_confirmation=True,
+        notes=[f"GPUs are rows and models are columns; cells read as {field} by the heading {table.title[:60]!r}"],
+    )
     for row in table.rows:
         gpu, count = split_count(cell_text(row[0]))
         for index, match in models.items():
             speed = cell_number(row[index]) if index < len(row) else None
             if speed:
-                run = Run(kind="single_stream", model=match[1].strip(), weights=(match[2] or "").lower() or None, gpu=gpu, gpu_count=count or 1)
+                run = Run(
+                    kind="single_stream",
+                    model=match[1].strip(),
+                    weights=(match[2] or "").lower() or None,
+                    gpu=gpu,
+                    gpu_count=count or 1,
+                )
                 run.put(field, speed, f"{row[0].strip()} / {table.header[index].strip()}", "tok/s")
                 result.runs.append(run)
             elif "OOM" in row[index].upper():
@@ -264,7 +203,9 @@ def gather(tables: Iterable[Table]) -> ParseResult:
         found = table_result(table)
         where = f"{table.title[:60]}: " if table.title and found.refusals else ""
         result.runs.extend(found.runs)
-        result.refusals.extend(Refusal(refusal.reason, f"{where}{refusal.where}".rstrip(": ")) for refusal in found.refusals)
+        result.refusals.extend(
+            Refusal(refusal.reason, f"{where}{refusal.where}".rstrip(": ")) for refusal in found.refusals
+        )
         result.notes.extend(found.notes)
     return result
 
@@ -339,5 +280,7 @@ def _json_table(document: Document) -> Table:
 def _or_refused(result: ParseResult) -> ParseResult:
     """A table without a usable row is refused with its first reason."""
     if not result.runs and not result.refusals:
-        result.refusals.append(Refusal("no column of this table is a measurement that is known: map its columns by hand"))
+        result.refusals.append(
+            Refusal("no column of this table is a measurement that is known: map its columns by hand")
+        )
     return result

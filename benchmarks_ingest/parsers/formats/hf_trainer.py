@@ -1,6 +1,7 @@
 """Hugging Face Trainer: result JSON files, trainer_state.json, console output, and LLaMA-Factory's trainer_log.jsonl.
 
-train_runtime includes evaluations and checkpoints; rates are rounded to three decimals; after a resume they are inflated.
+train_runtime includes evaluations and checkpoints; rates are rounded to three decimals; after a resume they are
+inflated.
 """
 
 import ast
@@ -32,7 +33,10 @@ def summary_run(values: Mapping[str, Any], steps: float | None = None) -> Run:
     elif per_second is not None:
         run.warnings.append(f"train_steps_per_second {per_second} is rounded too coarsely to be used")
     if per_second is None and "train_samples_per_second" in values:
-        run.warnings.append("without train_steps_per_second, train_samples_per_second of versions before May 2021 counts steps, not samples: not read")
+        run.warnings.append(
+            "without train_steps_per_second, train_samples_per_second of versions before May 2021 "
+            "counts steps, not samples: not read"
+        )
     else:
         run.put("samples_per_s", values.get("train_samples_per_second"), "train_samples_per_second", "samples/s")
     _put_tokens(run, values, runtime)
@@ -68,7 +72,12 @@ class HfResults:
         first = document.first
         if "log_history" in first and "global_step" in first:
             return 0.9
-        return 0.85 if first.keys() & {"train_runtime", "predict_runtime", "eval_runtime"} and not isinstance(first.get("train_runtime"), dict) else 0.0
+        return (
+            0.85
+            if first.keys() & {"train_runtime", "predict_runtime", "eval_runtime"}
+            and not isinstance(first.get("train_runtime"), dict)
+            else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         if "log_history" in document.first:
@@ -84,13 +93,18 @@ def state_result(state: dict[str, Any]) -> ParseResult:
     summary = next((entry for entry in reversed(history) if "train_runtime" in entry), None)
     if summary is None:
         return ParseResult.refused("a loss curve: trainer_state.json without train_runtime holds no time")
-    run = summary_run({**summary, "num_input_tokens_seen": state.get("num_input_tokens_seen")}, number(state.get("global_step")))
+    run = summary_run(
+        {**summary, "num_input_tokens_seen": state.get("num_input_tokens_seen")}, number(state.get("global_step"))
+    )
     run.put("micro_batch", state.get("train_batch_size"), "train_batch_size")
     return ParseResult([run])
 
 
 _DICT = re.compile(r"\{'[^\n]{1,4000}?\}")
-_TABLE = re.compile(r"\b(train_runtime|train_samples_per_second|train_steps_per_second|train_samples|train_tokens_per_second)\s*=\s*([\d.:]+(?: days?, [\d:.]+)?)")
+_TABLE = re.compile(
+    r"\b(train_runtime|train_samples_per_second|train_steps_per_second|train_samples"
+    r"|train_tokens_per_second)\s*=\s*([\d.:]+(?: days?, [\d:.]+)?)"
+)
 
 
 class HfStdout:
@@ -104,7 +118,12 @@ class HfStdout:
         text = document.text
         if "'train_runtime':" in text or re.search(r"\*{5} train metrics \*{5}", text):
             return 0.72
-        return 0.4 if "***** Running training *****" in text or re.search(r"^\{'loss': [\d.]+, .*'epoch': ", text, re.MULTILINE) else 0.0
+        return (
+            0.4
+            if "***** Running training *****" in text
+            or re.search(r"^\{'loss': [\d.]+, .*'epoch': ", text, re.MULTILINE)
+            else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         values = stdout_values(document.text)
@@ -150,7 +169,11 @@ class LlamaFactoryLog:
         if not any("loss" in row or "lr" in row or "learning_rate" in row for row in rows):
             return ParseResult.refused("a prediction or evaluation run: no loss, no training step")
         run = Run(kind="training", engine="llamafactory")
-        points = [(step, time) for row in rows if (step := integer(row.get("current_steps"))) and (time := seconds(row.get("elapsed_time"))) is not None]
+        points = [
+            (step, time)
+            for row in rows
+            if (step := integer(row.get("current_steps"))) and (time := seconds(row.get("elapsed_time"))) is not None
+        ]
         _put_pace(run, points)
         rates = [value for row in rows if (value := number(row.get("throughput")))]
         if rates:
@@ -163,7 +186,11 @@ class LlamaFactoryLog:
 
 def _put_pace(run: Run, points: list[tuple[int, float]]) -> None:
     """Median time between logged steps, the first interval left out; the whole slope where seconds are too coarse."""
-    intervals = [((later - earlier) / (b - a), later - earlier) for (a, earlier), (b, later) in pairwise(points) if b > a and later > earlier]
+    intervals = [
+        ((later - earlier) / (b - a), later - earlier)
+        for (a, earlier), (b, later) in pairwise(points)
+        if b > a and later > earlier
+    ]
     intervals = intervals[1:] or intervals
     if not intervals:
         return
@@ -172,5 +199,7 @@ def _put_pace(run: Run, points: list[tuple[int, float]]) -> None:
     else:
         (first, start), (last, end) = points[0], points[-1]
         if last > first and end > start:
-            run.put("step_time_s", (end - start) / (last - first), "elapsed time / steps, first log interval left out", "s")
+            run.put(
+                "step_time_s", (end - start) / (last - first), "elapsed time / steps, first log interval left out", "s"
+            )
     run.notes.append("the first log interval (start-up) is left out")

@@ -1,4 +1,6 @@
-"""kubernetes-sigs/inference-perf life-cycle reports, per-request lists, LMBench per-request CSV and fmperf records. All in seconds."""
+"""kubernetes-sigs/inference-perf life-cycle reports, per-request lists, LMBench per-request CSV and fmperf records.
+All in seconds.
+"""
 
 import re
 from typing import Any
@@ -9,7 +11,12 @@ from ..protocol import ParseResult, Refusal
 from ..values import median, number, percentile
 from .common import as_dict, put_percentile
 
-LATENCIES = {"request_latency": "e2e", "time_to_first_token": "ttft", "time_per_output_token": "tpot", "inter_token_latency": "itl"}
+LATENCIES = {
+    "request_latency": "e2e",
+    "time_to_first_token": "ttft",
+    "time_per_output_token": "tpot",
+    "inter_token_latency": "itl",
+}
 RATES = {
     "requests_per_sec": ("requests_per_s", "req/s"),
     "output_tokens_per_sec": ("output_tokens_per_s", "tok/s"),
@@ -47,9 +54,15 @@ def _put_latency(run: Run, metric: str, stats: dict[str, Any], name: str) -> Non
 
 
 def _check_load(run: Run, load: dict[str, Any]) -> None:
-    asked, achieved, delay = number(load.get("requested_rate")), number(load.get("achieved_rate")), number(as_dict(load.get("schedule_delay")).get("mean"))
+    asked, achieved, delay = (
+        number(load.get("requested_rate")),
+        number(load.get("achieved_rate")),
+        number(as_dict(load.get("schedule_delay")).get("mean")),
+    )
     if asked and achieved and achieved < asked * 0.95:
-        run.warnings.append(f"{asked:.6g} requests/s were asked, {achieved:.6g} were sent: the client could not keep up")
+        run.warnings.append(
+            f"{asked:.6g} requests/s were asked, {achieved:.6g} were sent: the client could not keep up"
+        )
     if delay and delay > 1:
         run.warnings.append(f"requests left {delay:.3g} s late on average: the client was saturated")
 
@@ -64,11 +77,13 @@ class InferencePerf:
 
     def parse(self, document: Document) -> ParseResult:
         if _is_prometheus(document.first):
-            return ParseResult.refused("server-side Prometheus averages over all stages, zeros among them: upload the stage files")
+            return ParseResult.refused(
+                "server-side Prometheus averages over all stages, zeros among them: upload the stage files"
+            )
         result = ParseResult()
         for record in document.records:
             outcome = stage_run(record)
-            (result.runs if isinstance(outcome, Run) else result.refusals).append(outcome)  # type: ignore[arg-type]
+            result.add(outcome)
         if "summary_" in document.basename:
             for run in result.runs:
                 run.warnings.append("a summary over all stages mixes load levels: use the stage files for comparisons")
@@ -118,9 +133,13 @@ def per_request_run(rows: list[dict[str, float | None]]) -> Run:
         span = max(end for end in ends if end) - min(start for start in starts if start)
         _put_span(run, span, sum(inputs), sum(outputs))
     put_series(run, "ttft", [row["ttft"] or 0 for row in rows], "ttft")
-    tpots = [(row["generation_time"] or 0) / (row["generation_tokens"] - 1) for row in rows if row["generation_tokens"] and row["generation_tokens"] > 1]
+    tpots = [
+        (row["generation_time"] or 0) / (row["generation_tokens"] - 1)
+        for row in rows
+        if row["generation_tokens"] and row["generation_tokens"] > 1
+    ]
     put_series(run, "tpot", [value for value in tpots if value > 0], "generation_time / (generation_tokens - 1)")
-    spans = [row["finish_time"] - row["launch_time"] for row in rows if row.get("finish_time") and row.get("launch_time")]  # type: ignore[operator]
+    spans = [end - start for row in rows if (end := row.get("finish_time")) and (start := row.get("launch_time"))]
     put_series(run, "e2e", [value for value in spans if value > 0], "finish_time - launch_time")
     return run
 
@@ -166,11 +185,22 @@ def token_run(records: list[dict[str, Any]], kept: list[dict[str, Any]]) -> Run:
         requests.setdefault((record.get("worker_idx"), record.get("request_idx")), []).append(record)
     run.put("concurrency", records[0].get("exp_num_users"), "exp_num_users", "requests")
     run.put("completed", len(requests), "distinct (worker_idx, request_idx)", "requests")
-    run.put("failed", len({(r.get("worker_idx"), r.get("request_idx")) for r in kept}) - len(requests), "requests with only errors", "requests")
+    run.put(
+        "failed",
+        len({(r.get("worker_idx"), r.get("request_idx")) for r in kept}) - len(requests),
+        "requests with only errors",
+        "requests",
+    )
     tokens = sum(number(record.get("n_tokens")) or 0 for record in records)
     run.put("output_tokens", tokens / len(requests), "n_tokens / requests", "tokens")
-    first = [value / 1e3 for record in records if record.get("response_idx") == 0 and (value := number(record.get("duration_ms")))]
-    later = [value / 1e3 for record in records if record.get("response_idx") and (value := number(record.get("duration_ms")))]
+    first = [
+        value / 1e3
+        for record in records
+        if record.get("response_idx") == 0 and (value := number(record.get("duration_ms")))
+    ]
+    later = [
+        value / 1e3 for record in records if record.get("response_idx") and (value := number(record.get("duration_ms")))
+    ]
     put_series(run, "ttft", first, "duration_ms of response 0")
     put_series(run, "itl", later, "duration_ms of later responses")
     stamps = [value for record in records if (value := number(record.get("timestamp")))]

@@ -1,6 +1,7 @@
 """InferenceX (InferenceMAX): aggregated JSON and the CSV that its site exports.
 
-tput_per_gpu is (input + output) tokens over all GPUs; the site's columns say "(ms)" while some exports hold seconds, which is found out from interactivity = 1 / TPOT.
+tput_per_gpu is (input + output) tokens over all GPUs. The site's columns say "(ms)" while some exports hold seconds,
+which is found out from interactivity = 1 / TPOT.
 """
 
 from collections.abc import Mapping
@@ -38,13 +39,38 @@ def put_rates(run: Run, total: Any, output: Any, decode_gpus: int | None, names:
 def aggregated_run(record: dict[str, Any]) -> Run | Refusal:
     """One agg_*.json object; times without _ms are in seconds."""
     run = Run(kind="serving")
-    for field, key in (("model", "model"), ("engine", "framework"), ("weights", "precision"), ("gpu", "hw"), ("engine_version", "image")):
+    for field, key in (
+        ("model", "model"),
+        ("engine", "framework"),
+        ("weights", "precision"),
+        ("gpu", "hw"),
+        ("engine_version", "image"),
+    ):
         put_text(run, field, record.get(key), key)
-    for field, key in (("tp", "tp"), ("pp", "pp"), ("ep", "ep"), ("concurrency", "conc"), ("input_tokens", "isl"), ("output_tokens", "osl")):
+    for field, key in (
+        ("tp", "tp"),
+        ("pp", "pp"),
+        ("ep", "ep"),
+        ("concurrency", "conc"),
+        ("input_tokens", "isl"),
+        ("output_tokens", "osl"),
+    ):
         run.put(field, record.get(key), key)
     split = str(record.get("disagg", "false")).lower() in TRUE
-    run.put("gpu_count", gpu_total(record.get("num_prefill_gpu"), record.get("num_decode_gpu"), record.get("tp"), record.get("pp"), split), "GPUs of the layout")
-    put_rates(run, record.get("tput_per_gpu"), record.get("output_tput_per_gpu"), whole(record.get("num_decode_gpu")) if split else None, ("tput_per_gpu", "output_tput_per_gpu"))
+    run.put(
+        "gpu_count",
+        gpu_total(
+            record.get("num_prefill_gpu"), record.get("num_decode_gpu"), record.get("tp"), record.get("pp"), split
+        ),
+        "GPUs of the layout",
+    )
+    put_rates(
+        run,
+        record.get("tput_per_gpu"),
+        record.get("output_tput_per_gpu"),
+        whole(record.get("num_decode_gpu")) if split else None,
+        ("tput_per_gpu", "output_tput_per_gpu"),
+    )
     unit, suffix = ("ms", "_ms") if "mean_ttft_ms" in record else ("s", "")
     for source, metric in METRICS.items():
         run.put(f"{metric}_mean_s", record.get(f"mean_{source}{suffix}"), f"mean_{source}{suffix}", unit)
@@ -66,7 +92,7 @@ class InferencexJson:
         result = ParseResult()
         for record in document.records:
             outcome = aggregated_run(record)
-            (result.runs if isinstance(outcome, Run) else result.refusals).append(outcome)  # type: ignore[arg-type]
+            result.add(outcome)
         return result
 
 
@@ -76,12 +102,19 @@ class InferencexTable:
     format = "inferencex-table"
 
     def score(self, document: Document) -> float:
-        return 0.95 if not document.is_json and {"hardware key", "throughput/gpu (tok/s)", "isl"} <= set(document.header) else 0.0
+        return (
+            0.95
+            if not document.is_json and {"hardware key", "throughput/gpu (tok/s)", "isl"} <= set(document.header)
+            else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         table = document.tables[0]
         runs = [table_run(row) for row in table.records()]
-        result = ParseResult([run for run in runs if run.has_result()], notes=["rates are per GPU in this table and were multiplied by the GPUs of the layout"])
+        result = ParseResult(
+            [run for run in runs if run.has_result()],
+            notes=["rates are per GPU in this table and were multiplied by the GPUs of the layout"],
+        )
         if table.bad_rows:
             result.refusals.append(Refusal(f"{table.bad_rows} row(s) have another number of columns than the header"))
         return result
@@ -90,14 +123,35 @@ class InferencexTable:
 def table_run(row: Mapping[str, str]) -> Run:
     """One row of the site's table."""
     run = Run(kind="serving")
-    for field, key in (("model", "Model"), ("engine", "Framework"), ("weights", "Precision"), ("gpu", "Hardware"), ("date", "Date")):
+    for field, key in (
+        ("model", "Model"),
+        ("engine", "Framework"),
+        ("weights", "Precision"),
+        ("gpu", "Hardware"),
+        ("date", "Date"),
+    ):
         put_text(run, field, row.get(key), key)
-    for field, key in (("tp", "TP"), ("ep", "EP"), ("concurrency", "Concurrency"), ("input_tokens", "ISL"), ("output_tokens", "OSL")):
+    for field, key in (
+        ("tp", "TP"),
+        ("ep", "EP"),
+        ("concurrency", "Concurrency"),
+        ("input_tokens", "ISL"),
+        ("output_tokens", "OSL"),
+    ):
         run.put(field, row.get(key), key)
     split = str(row.get("Disaggregated", "")).lower() in TRUE
-    run.put("gpu_count", gpu_total(row.get("Num Prefill GPUs"), row.get("Num Decode GPUs"), row.get("TP"), 1, split), "GPUs of the layout")
-    put_rates(run, row.get("Throughput/GPU (tok/s)"), row.get("Output Throughput/GPU (tok/s)"), whole(row.get("Num Decode GPUs")) if split else None,
-              ("Throughput/GPU (tok/s)", "Output Throughput/GPU (tok/s)"))  # fmt: skip
+    run.put(
+        "gpu_count",
+        gpu_total(row.get("Num Prefill GPUs"), row.get("Num Decode GPUs"), row.get("TP"), 1, split),
+        "GPUs of the layout",
+    )
+    put_rates(
+        run,
+        row.get("Throughput/GPU (tok/s)"),
+        row.get("Output Throughput/GPU (tok/s)"),
+        whole(row.get("Num Decode GPUs")) if split else None,
+        ("Throughput/GPU (tok/s)", "Output Throughput/GPU (tok/s)"),
+    )
     unit = time_unit(row)
     for label, metric in COLUMNS.items():
         for stat, suffix in (("Mean", "mean"), ("Median", "p50"), ("P99", "p99")):
@@ -116,12 +170,18 @@ def text_of(value: str | None) -> str | None:
 
 
 def time_unit(row: Mapping[str, str]) -> str:
-    """ms as labelled, unless interactivity x TPOT is 1 (seconds), or a whole request would take less time than its tokens."""
+    """ms as labelled, unless interactivity x TPOT is 1 (seconds), or a whole request would take less time than its
+    tokens.
+    """
     for stat in ("Median", "Mean"):
         tpot, rate = number(row.get(f"{stat} TPOT (ms)")), number(row.get(f"{stat} Interactivity (tok/s/user)"))
         if tpot and rate:
             return "s" if abs(tpot * rate - 1) < 0.2 else "ms"
-    tpot, latency, length = number(row.get("Mean TPOT (ms)")), number(row.get("Mean E2E Latency (ms)")), integer(row.get("OSL"))
+    tpot, latency, length = (
+        number(row.get("Mean TPOT (ms)")),
+        number(row.get("Mean E2E Latency (ms)")),
+        integer(row.get("OSL")),
+    )
     rate, concurrency = number(row.get("Output Throughput/GPU (tok/s)")), number(row.get("Concurrency"))
     if tpot and latency and length and rate and concurrency:
         tokens_per_user = rate * (integer(row.get("TP")) or 1) / concurrency

@@ -1,6 +1,7 @@
 """llama.cpp's llama-bench: JSON, JSONL, CSV, Markdown and SQL, wrappers around it, and site aggregates.
 
-A test is pp (prompt only: prefill tokens/s), tg (generation only: decode tokens/s of one sequence) or pg (both together). pp and tg are never added up.
+A test is pp (prompt only: prefill tokens/s), tg (generation only: decode tokens/s of one sequence) or pg (both
+together). pp and tg are never added up.
 """
 
 import csv
@@ -16,18 +17,21 @@ from ..tables import Table
 from ..values import integer, number, quantity
 from .common import as_dict, as_list, put_text
 
-_QUANT = re.compile(r"(?i)(?<![A-Za-z0-9])(MXFP4|NVFP4|BF16|F16|F32|I?Q\d(?:_[A-Z0-9]+)*)(?:\s*-\s*(Small|Medium|Large))?")
+_QUANT = re.compile(
+    r"(?i)(?<![A-Za-z0-9])(MXFP4|NVFP4|BF16|F16|F32|I?Q\d(?:_[A-Z0-9]+)*)(?:\s*-\s*(Small|Medium|Large))?"
+)
 _TEST = re.compile(r"(pp|tg)\s*(\d+)(?:\s*\+\s*tg\s*(\d+))?(?:\s*@\s*d\s*(\d+))?")
-_DEVICE = re.compile(r"^\s*(?:Device \d+:|ggml_vulkan: \d+ =|ggml_metal_init: GPU name:|ggml_sycl_init:)\s*([^,|(\n]+)", re.MULTILINE)
+_DEVICE = re.compile(
+    r"^\s*(?:Device \d+:|ggml_vulkan: \d+ =|ggml_metal_init: GPU name:|ggml_sycl_init:)\s*([^,|(\n]+)", re.MULTILINE
+)
 
 
 def quantisation(text: str) -> str | None:
     """ "qwen2 7B Q4_K - Medium" as "q4_k_m"."""
-    match = None
-    for match in _QUANT.finditer(text):
-        continue
-    if match is None:
+    found = list(_QUANT.finditer(text))
+    if not found:
         return None
+    match = found[-1]
     name = match[1].lower() + (f"_{match[2][0].lower()}" if match[2] else "")
     return {"f16": "fp16", "f32": "fp32"}.get(name, name)
 
@@ -46,7 +50,12 @@ def test_run(record: Mapping[str, Any]) -> Run | Refusal:
 def _subject(record: Mapping[str, Any]) -> Run:
     run = Run(kind="single_stream", engine="llama_cpp")
     path = str(record.get("model_filename") or "").replace("\\", "/")
-    put_text(run, "model", re.sub(r"(?:-00001-of-\d+)?\.gguf$", "", path.rsplit("/", 1)[-1]) or record.get("model_type"), "model_filename")
+    put_text(
+        run,
+        "model",
+        re.sub(r"(?:-00001-of-\d+)?\.gguf$", "", path.rsplit("/", 1)[-1]) or record.get("model_type"),
+        "model_filename",
+    )
     put_text(run, "weights", quantisation(str(record.get("model_type") or "")), "model_type")
     put_text(run, "kv_cache", record.get("type_k"), "type_k")
     if record.get("build_number"):
@@ -89,14 +98,17 @@ def _check_speed(run: Run, record: Mapping[str, Any], tokens: int) -> None:
     """avg_ts is a mean of rates, avg_ns a mean of times: they agree within a few percent."""
     nanoseconds, speed = number(record.get("avg_ns")), number(record.get("avg_ts"))
     if nanoseconds and speed and tokens and abs(tokens / (nanoseconds * 1e-9) / speed - 1) > 0.05:
-        run.warnings.append(f"avg_ts {speed:.6g} disagrees with tokens / avg_ns {tokens / (nanoseconds * 1e-9):.6g}: columns may be shifted")
+        run.warnings.append(
+            f"avg_ts {speed:.6g} disagrees with tokens / avg_ns {tokens / (nanoseconds * 1e-9):.6g}: "
+            "columns may be shifted"
+        )
 
 
 def _collect(records: Iterator[Mapping[str, Any]] | list[Any]) -> ParseResult:
     result = ParseResult()
     for record in records:
         outcome = test_run(record)
-        (result.runs if isinstance(outcome, Run) else result.refusals).append(outcome)  # type: ignore[arg-type]
+        result.add(outcome)
     return result
 
 
@@ -111,7 +123,9 @@ def _tests(document: Document) -> list[dict[str, Any]]:
 
 
 class LlamaBench:
-    """-o json and -o jsonl, with log lines between and the closing bracket missing after a crash; wrappers with bench_raw."""
+    """-o json and -o jsonl, with log lines between and the closing bracket missing after a crash; wrappers with
+    bench_raw.
+    """
 
     format = "llama-bench"
 
@@ -136,7 +150,12 @@ class LlamaBenchCsv:
         result = _collect(list(table.records()))
         if table.bad_rows:
             width = len(table.header)
-            result.refusals.append(Refusal(f"{table.bad_rows} row(s) have another number of values than the header's {width} columns: values would be shifted"))
+            result.refusals.append(
+                Refusal(
+                    f"{table.bad_rows} row(s) have another number of values than the header's {width} "
+                    "columns: values would be shifted"
+                )
+            )
         return result
 
 
@@ -188,7 +207,12 @@ class LlamaBenchMarkdown:
             return 0.0
         if re.search(r"^\s*\|? *model +\|.*\bt/s\b", document.text, re.MULTILINE):
             return 0.9
-        if len(document.text) < 20_000 and not document.markdown and "llama-bench" in document.text and ("ggml" in document.text or "Error" in document.head):
+        if (
+            len(document.text) < 20_000
+            and not document.markdown
+            and "llama-bench" in document.text
+            and ("ggml" in document.text or "Error" in document.head)
+        ):
             return 0.3
         crashed = re.search(r"(?i)^error: .*llama", document.head, re.MULTILINE)
         return 0.3 if crashed and len(document.text) < 2000 else 0.0
@@ -247,14 +271,20 @@ class LlamaBenchDerived:
     format = "llama-bench-derived"
 
     def score(self, document: Document) -> float:
-        return 0.9 if any({"test", "tps_mean"} <= as_dict(item).keys() for item in as_list(document.first.get("runs"))[:3]) else 0.0
+        return (
+            0.9
+            if any({"test", "tps_mean"} <= as_dict(item).keys() for item in as_list(document.first.get("runs"))[:3])
+            else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         result = ParseResult()
         for item in map(as_dict, as_list(document.first.get("runs"))):
             match = _TEST.search(str(item.get("test") or ""))
             if item.get("error") or not match or not number(item.get("tps_mean")):
-                result.refusals.append(Refusal(f"{item.get('model')} {item.get('test')}: {item.get('error_type') or 'no speed measured'}"))
+                result.refusals.append(
+                    Refusal(f"{item.get('model')} {item.get('test')}: {item.get('error_type') or 'no speed measured'}")
+                )
             else:
                 result.runs.append(derived_run(item, match))
         return result

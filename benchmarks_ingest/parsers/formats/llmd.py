@@ -1,4 +1,6 @@
-"""llm-d benchmark reports (YAML or JSON, schema 0.1 and 0.2): the one format that states hardware, layout and the unit of every metric."""
+"""llm-d benchmark reports (YAML or JSON, schema 0.1 and 0.2): the one format that states hardware, layout and the
+unit of every metric.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,11 +15,20 @@ from .common import as_dict, as_list, put_percentile, put_text
 from .guidellm import report_result
 
 UNITS = {"ms": "ms", "s": "s", "ms/token": "ms", "s/token": "s", "us": "us", "seconds": "s", "milliseconds": "ms"}
-LATENCIES = {"request_latency": "e2e", "time_to_first_token": "ttft", "time_per_output_token": "tpot", "inter_token_latency": "itl"}
+LATENCIES = {
+    "request_latency": "e2e",
+    "time_to_first_token": "ttft",
+    "time_per_output_token": "tpot",
+    "inter_token_latency": "itl",
+}
 RATES = {
-    "output_tokens_per_sec": "output_tokens_per_s", "total_tokens_per_sec": "total_tokens_per_s", "requests_per_sec": "requests_per_s",
-    "output_token_rate": "output_tokens_per_s", "total_token_rate": "total_tokens_per_s", "request_rate": "requests_per_s",
-}  # fmt: skip
+    "output_tokens_per_sec": "output_tokens_per_s",
+    "total_tokens_per_sec": "total_tokens_per_s",
+    "requests_per_sec": "requests_per_s",
+    "output_token_rate": "output_tokens_per_s",
+    "total_token_rate": "total_tokens_per_s",
+    "request_rate": "requests_per_s",
+}
 PLAUSIBLE_TPOT_S = 2e-4
 MAX_YAML = 5_000_000
 
@@ -44,7 +55,13 @@ class LlmdReport:
         if document.is_json:
             first = document.first
             return 0.9 if "scenario" in first and ("metrics" in first or "results" in first) else 0.0
-        return 0.9 if document.search(r"^version: *['\"]?0\.\d") and document.search(r"^scenario:") and document.search(r"^(?:metrics|results):") else 0.0
+        return (
+            0.9
+            if document.search(r"^version: *['\"]?0\.\d")
+            and document.search(r"^scenario:")
+            and document.search(r"^(?:metrics|results):")
+            else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         report = document.first if document.is_json else load_yaml(document.text)
@@ -63,7 +80,13 @@ class GuidellmYaml:
     format = "guidellm-yaml"
 
     def score(self, document: Document) -> float:
-        return 0.85 if not document.is_json and document.search(r"^(?:- |  )?benchmarks:") and "time_to_first_token_ms" in document.text else 0.0
+        return (
+            0.85
+            if not document.is_json
+            and document.search(r"^(?:- |  )?benchmarks:")
+            and "time_to_first_token_ms" in document.text
+            else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         return report_result(as_dict(load_yaml(document.text)))
@@ -106,7 +129,13 @@ def report_run_v2(report: dict[str, Any]) -> Run:
         put_text(run, "weights", as_dict(engine.get("model")).get("quantization"), "standardized.model.quantization")
         put_text(run, "engine", engine.get("tool"), "standardized.tool")
         put_text(run, "engine_version", str(engine.get("tool_version") or ""), "standardized.tool_version")
-    put_hardware(run, [(as_dict(item.get("accelerator")), integer(item.get("replicas")) or 1, str(item.get("role") or "")) for item in engines])
+    put_hardware(
+        run,
+        [
+            (as_dict(item.get("accelerator")), integer(item.get("replicas")) or 1, str(item.get("role") or ""))
+            for item in engines
+        ],
+    )
     load = as_dict(as_dict(scenario.get("load")).get("standardized"))
     run.put("request_rate_per_s", load.get("rate_qps"), "load.standardized.rate_qps", "req/s")
     run.put("concurrency", load.get("concurrency"), "load.standardized.concurrency", "requests")
@@ -131,7 +160,9 @@ def put_hardware(run: Run, items: list[tuple[dict[str, Any], int, str]]) -> None
             run.put(key, sizes.pop(), f"accelerator.parallelism.{key}")
     roles = [role for _, _, role in items]
     if "prefill" in roles and "decode" in roles:
-        run.notes.append(f"prefill and decode are apart: {roles.count('prefill')} prefill and {roles.count('decode')} decode pods")
+        run.notes.append(
+            f"prefill and decode are apart: {roles.count('prefill')} prefill and {roles.count('decode')} decode pods"
+        )
 
 
 def put_performance(run: Run, block: dict[str, Any]) -> None:
@@ -139,10 +170,17 @@ def put_performance(run: Run, block: dict[str, Any]) -> None:
     requests = as_dict(block.get("requests"))
     total, failures = integer(requests.get("total")), integer(requests.get("failures"))
     if total is not None:
-        run.put("completed", total - (failures or 0) - (integer(requests.get("incomplete")) or 0), "requests.total - failures - incomplete", "requests")
+        run.put(
+            "completed",
+            total - (failures or 0) - (integer(requests.get("incomplete")) or 0),
+            "requests.total - failures - incomplete",
+            "requests",
+        )
     run.put("failed", failures, "requests.failures", "requests")
     run.put("input_tokens", as_dict(requests.get("input_length")).get("mean"), "requests.input_length.mean", "tokens")
-    run.put("output_tokens", as_dict(requests.get("output_length")).get("mean"), "requests.output_length.mean", "tokens")
+    run.put(
+        "output_tokens", as_dict(requests.get("output_length")).get("mean"), "requests.output_length.mean", "tokens"
+    )
     for name, metric in LATENCIES.items():
         _put_latency(run, metric, as_dict(as_dict(block.get("latency")).get(name)), name)
     for name, value in as_dict(block.get("throughput")).items():
@@ -166,4 +204,7 @@ def _put_latency(run: Run, metric: str, stats: dict[str, Any], name: str) -> Non
 
 def _check_units(run: Run) -> None:
     if run.tpot_mean_s and run.tpot_mean_s < PLAUSIBLE_TPOT_S:
-        run.warnings.append(f"TPOT of {run.tpot_mean_s * 1e6:.3g} microseconds is implausible: the file's unit is probably seconds, not what it states")
+        run.warnings.append(
+            f"TPOT of {run.tpot_mean_s * 1e6:.3g} microseconds is implausible: the file's unit is "
+            "probably seconds, not what it states"
+        )

@@ -1,6 +1,7 @@
 """ray llmperf: summary and individual files, and what people derive from them.
 
-Its inter_token_latency is the sum of all gaps, the first included, over the output tokens: end-to-end / n. It is neither TPOT nor ITL, so TPOT is
+Its inter_token_latency is the sum of all gaps, the first included, over the output tokens: end-to-end / n. It is
+neither TPOT nor ITL, so TPOT is
 computed from (end-to-end - TTFT) / (output tokens - 1).
 """
 
@@ -15,7 +16,9 @@ from .common import put_percentile, put_text
 
 PREFIX = "results_"
 LATENCIES = {"ttft_s": "ttft", "end_to_end_latency_s": "e2e"}
-ITL_NOTE = "inter_token_latency_s of this tool is end-to-end / output tokens, TTFT included; TPOT is computed without it"
+ITL_NOTE = (
+    "inter_token_latency_s of this tool is end-to-end / output tokens, TTFT included; TPOT is computed without it"
+)
 ERROR_TOO_SHORT = -100
 
 
@@ -32,7 +35,9 @@ def summary_run(record: Mapping[str, Any]) -> Run | Refusal:
         base = f"{PREFIX}{name}"
         run.put(f"{metric}_mean_s", record.get(f"{base}_mean"), f"{base}_mean", "s")
         for percent in ("50", "75", "90", "95", "99"):
-            put_percentile(run, metric, percent, record.get(f"{base}_quantiles_p{percent}"), f"{base}_quantiles_p{percent}", "s")
+            put_percentile(
+                run, metric, percent, record.get(f"{base}_quantiles_p{percent}"), f"{base}_quantiles_p{percent}", "s"
+            )
     for field, name in (("input_tokens", "number_input_tokens"), ("output_tokens", "number_output_tokens")):
         run.put(field, record.get(f"{PREFIX}{name}_mean"), f"{PREFIX}{name}_mean", "tokens")
     _put_rates(run, record)
@@ -44,17 +49,35 @@ def summary_run(record: Mapping[str, Any]) -> Run | Refusal:
 
 
 def _put_rates(run: Run, record: Mapping[str, Any]) -> None:
-    run.put("output_tokens_per_s", record.get("results_mean_output_throughput_token_per_s"), "results_mean_output_throughput_token_per_s", "tok/s")
-    run.put("requests_per_s", record.get("results_num_completed_requests_per_min"), "results_num_completed_requests_per_min", "req/min")
+    run.put(
+        "output_tokens_per_s",
+        record.get("results_mean_output_throughput_token_per_s"),
+        "results_mean_output_throughput_token_per_s",
+        "tok/s",
+    )
+    run.put(
+        "requests_per_s",
+        record.get("results_num_completed_requests_per_min"),
+        "results_num_completed_requests_per_min",
+        "req/min",
+    )
     if run.requests_per_s and run.output_tokens and run.output_tokens_per_s is None:
         run.derive("output_tokens_per_s", run.requests_per_s * run.output_tokens, "requests/s x output tokens")
     if run.requests_per_s and run.input_tokens and run.output_tokens_per_s:
-        run.derive("total_tokens_per_s", run.requests_per_s * run.input_tokens + run.output_tokens_per_s, "requests/s x input tokens + output tokens/s")
+        run.derive(
+            "total_tokens_per_s",
+            run.requests_per_s * run.input_tokens + run.output_tokens_per_s,
+            "requests/s x input tokens + output tokens/s",
+        )
 
 
 def _put_tpot(run: Run) -> None:
     if run.e2e_mean_s and run.ttft_mean_s and run.output_tokens and run.output_tokens > 1:
-        run.derive("tpot_mean_s", (run.e2e_mean_s - run.ttft_mean_s) / (run.output_tokens - 1), "(E2E - TTFT) / (output tokens - 1)")
+        run.derive(
+            "tpot_mean_s",
+            (run.e2e_mean_s - run.ttft_mean_s) / (run.output_tokens - 1),
+            "(E2E - TTFT) / (output tokens - 1)",
+        )
     run.notes.append(ITL_NOTE)
 
 
@@ -98,7 +121,7 @@ class LlmperfSummary:
         result = ParseResult()
         for record in _summaries(document):
             outcome = summary_run(record) if _is_summary(record) else short_run(record)
-            (result.runs if isinstance(outcome, Run) else result.refusals).append(outcome)  # type: ignore[arg-type]
+            result.add(outcome)
         return result
 
 
@@ -150,7 +173,9 @@ def individual_run(records: list[dict[str, Any]], failed: int) -> Run:
 
 
 def _tpot(record: dict[str, Any]) -> float | None:
-    total, first, count = (number(record.get(key)) for key in ("end_to_end_latency_s", "ttft_s", "number_output_tokens"))
+    total, first, count = (
+        number(record.get(key)) for key in ("end_to_end_latency_s", "ttft_s", "number_output_tokens")
+    )
     if not total or not first or not count or count <= 1 or total <= first:
         return None
     return (total - first) / (count - 1)

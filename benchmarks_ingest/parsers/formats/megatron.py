@@ -1,6 +1,8 @@
-"""Megatron-LM and its family: iteration lines of all forks, the argument dump above them, and Megatron-Bridge's golden values.
+"""Megatron-LM and its family: iteration lines of all forks, the argument dump above them, and Megatron-Bridge's
+golden values.
 
-A line gives means over the log interval. TFLOP/s are the tool's own formula. Primus writes "instant/average": the first is read.
+A line gives means over the log interval. TFLOP/s are the tool's own formula. Primus writes "instant/average": the
+first is read.
 """
 
 import re
@@ -20,22 +22,36 @@ FIELDS = {
     "elapsed_ms": re.compile(r"elapsed time per iteration \(ms\)" + _FIELD),
     "elapsed_s": re.compile(r"elapsed time per iteration \(s\)" + _FIELD),
     "tflops_per_gpu": re.compile(r"(?:throughput per GPU \(TFLOP/s/GPU\)|(?<![\w(])TFLOP/s/GPU|TFLOPs)" + _FIELD),
-    "tokens_per_s_per_gpu": re.compile(r"(?:tokens per GPU \(tokens/s/GPU\)|tokens/s/GPU|tokens per gpu per second \(tgs\))" + _FIELD),
+    "tokens_per_s_per_gpu": re.compile(
+        r"(?:tokens per GPU \(tokens/s/GPU\)|tokens/s/GPU|tokens per gpu per second \(tgs\))" + _FIELD
+    ),
     "samples_per_s": re.compile(r"samples per second" + _FIELD),
     "global_batch": re.compile(r"global batch size:\s*(\d+)"),
     "seq_len": re.compile(r"(?:actual seqlen|sequence length):\s*(\d+)"),
 }
 NAMES = {
-    "step_time_s": "elapsed time per iteration", "tflops_per_gpu": "throughput per GPU (TFLOP/s/GPU)", "tokens_per_s_per_gpu": "tokens per GPU (tokens/s/GPU)",
-    "samples_per_s": "samples per second", "peak_memory_bytes": "max memory",
-}  # fmt: skip
+    "step_time_s": "elapsed time per iteration",
+    "tflops_per_gpu": "throughput per GPU (TFLOP/s/GPU)",
+    "tokens_per_s_per_gpu": "tokens per GPU (tokens/s/GPU)",
+    "samples_per_s": "samples per second",
+    "peak_memory_bytes": "max memory",
+}
 ARGUMENTS = {
-    "world_size": "gpu_count", "seq_length": "seq_len", "micro_batch_size": "micro_batch", "global_batch_size": "global_batch",
-    "tensor_model_parallel_size": "tp", "pipeline_model_parallel_size": "pp", "context_parallel_size": "cp", "expert_model_parallel_size": "ep",
+    "world_size": "gpu_count",
+    "seq_length": "seq_len",
+    "micro_batch_size": "micro_batch",
+    "global_batch_size": "global_batch",
+    "tensor_model_parallel_size": "tp",
+    "pipeline_model_parallel_size": "pp",
+    "context_parallel_size": "cp",
+    "expert_model_parallel_size": "ep",
     "data_parallel_size": "dp",
-}  # fmt: skip
+}
 _ARGUMENT = re.compile(r"^(?:\[?\w*\d*\]?:?\s*)?(\w+) \.{3,} (\S+)\s*$", re.MULTILINE)
-_WORLD = re.compile(r"using world size: (\d+), data-parallel-size: (\d+),.*?tensor-model-parallel size: (\d+),.*?pipeline-model-parallel size: (\d+)")
+_WORLD = re.compile(
+    r"using world size: (\d+), data-parallel-size: (\d+),"
+    r".*?tensor-model-parallel size: (\d+),.*?pipeline-model-parallel size: (\d+)"
+)
 _BRIDGE = re.compile(r"Step Time ?: ?([\d.]+)s.{0,40}?GPU utilization: ?([\d.]+) ?MODEL_TFLOP/s/GPU")
 
 
@@ -44,8 +60,14 @@ def iteration_steps(text: str) -> Iterator[dict[str, float]]:
     marks = list(_ITERATION.finditer(text))
     for index, mark in enumerate(marks):
         end = marks[index + 1].start() if index + 1 < len(marks) else len(text)
-        segment = re.split(r"\n\s*\n|```", text[mark.end() : min(end, mark.end() + 1500)], maxsplit=1)[0].replace("\n", " ")
-        found = {name: value for name, pattern in FIELDS.items() if (match := pattern.search(segment)) and (value := number(match[1].rstrip(".,")))}
+        segment = re.split(r"\n\s*\n|```", text[mark.end() : min(end, mark.end() + 1500)], maxsplit=1)[0].replace(
+            "\n", " "
+        )
+        found = {
+            name: value
+            for name, pattern in FIELDS.items()
+            if (match := pattern.search(segment)) and (value := number(match[1].rstrip(".,")))
+        }
         milliseconds, seconds = found.pop("elapsed_ms", None), found.pop("elapsed_s", None)
         if milliseconds or seconds:
             found["step_time_s"] = milliseconds / 1e3 if milliseconds else seconds or 0.0
@@ -75,7 +97,11 @@ class MegatronLog:
     def score(self, document: Document) -> float:
         if document.is_json:
             return 0.0
-        if re.search(r"iteration[:\s]+\d+\s*/\s*\d+\s*\|.{0,200}?elapsed time per iteration \((?:ms|s)\)", document.text, re.DOTALL):
+        if re.search(
+            r"iteration[:\s]+\d+\s*/\s*\d+\s*\|.{0,200}?elapsed time per iteration \((?:ms|s)\)",
+            document.text,
+            re.DOTALL,
+        ):
             return 0.85
         return 0.8 if _BRIDGE.search(document.text) else 0.0
 
@@ -83,7 +109,11 @@ class MegatronLog:
         text = "\n".join(document.lines)
         steps: list[Step] = [step for step in iteration_steps(text) if "step_time_s" in step]
         if not steps:
-            steps = [{"step_time_s": float(time), "tflops_per_gpu": float(rate)} for time, rate in _BRIDGE.findall(text) if number(time)]
+            steps = [
+                {"step_time_s": float(time), "tflops_per_gpu": float(rate)}
+                for time, rate in _BRIDGE.findall(text)
+                if number(time)
+            ]
         run = Run(kind="training", engine="megatron", context=text[:3000])
         put_arguments(run, text)
         if not put_steps(run, steps, NAMES):
@@ -111,7 +141,11 @@ def _put_memory(run: Run, text: str) -> None:
     if found:
         run.put("peak_memory_bytes", max(found), "mem-max-allocated-gigabytes", "GB")
         return
-    found = [float(value) for value in re.findall(r"memory \(MB\) \|.{0,80}?max allocated: ([\d.]{1,12})", text) if number(value)]
+    found = [
+        float(value)
+        for value in re.findall(r"memory \(MB\) \|.{0,80}?max allocated: ([\d.]{1,12})", text)
+        if number(value)
+    ]
     if found:
         run.put("peak_memory_bytes", max(found), "memory (MB) max allocated", "MiB")
 
@@ -127,7 +161,9 @@ class MegatronGolden:
 
     def parse(self, document: Document) -> ParseResult:
         run = Run(kind="training", engine="megatron")
-        keyed = sorted((int(key), as_dict(value)) for key, value in document.first.items() if key.isdigit() and len(key) < 9)
+        keyed = sorted(
+            (int(key), as_dict(value)) for key, value in document.first.items() if key.isdigit() and len(key) < 9
+        )
         steps = [step for _, value in keyed if (step := _golden_step(value))]
         if not put_steps(run, steps, NAMES):
             return ParseResult.refused("no step with a time")
@@ -136,5 +172,8 @@ class MegatronGolden:
 
 
 def _golden_step(value: dict[str, Any]) -> dict[str, float]:
-    step = {"step_time_s": (number(value.get("elapsed time per iteration (ms)")) or 0.0) / 1e3, "tflops_per_gpu": number(value.get("GPU utilization")) or 0.0}
+    step = {
+        "step_time_s": (number(value.get("elapsed time per iteration (ms)")) or 0.0) / 1e3,
+        "tflops_per_gpu": number(value.get("GPU utilization")) or 0.0,
+    }
     return {key: figure for key, figure in step.items() if figure}

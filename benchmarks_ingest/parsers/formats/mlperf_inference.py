@@ -1,4 +1,6 @@
-"""MLPerf inference: loadgen summaries and details (times in ns, output tokens of the whole system) and the published result tables."""
+"""MLPerf inference: loadgen summaries and details (times in ns, output tokens of the whole system) and the
+published result tables.
+"""
 
 import json
 import re
@@ -92,7 +94,9 @@ def summary_run(values: Mapping[str, str]) -> Run:
 
 def _put_lengths(run: Run) -> None:
     if run.output_tokens_per_s and run.requests_per_s:
-        run.derive("output_tokens", run.output_tokens_per_s / run.requests_per_s, "tokens per second / samples per second")
+        run.derive(
+            "output_tokens", run.output_tokens_per_s / run.requests_per_s, "tokens per second / samples per second"
+        )
 
 
 DETAIL = {
@@ -109,7 +113,9 @@ DETAIL = {
     "result_query_count": ("completed", "requests"),
     "generated_query_duration": ("duration_s", "ns"),
 }
-_DETAIL_PERCENTILE = re.compile(r"result_(first_token_|time_per_output_token_|)(\d{1,2}\.\d+)_percentile_(?:latency_)?ns")
+_DETAIL_PERCENTILE = re.compile(
+    r"result_(first_token_|time_per_output_token_|)(\d{1,2}\.\d+)_percentile_(?:latency_)?ns"
+)
 DETAIL_METRICS = {"": "e2e", "first_token_": "ttft", "time_per_output_token_": "tpot"}
 
 
@@ -119,7 +125,11 @@ class MlperfDetail:
     format = "mlperf-inference-detail"
 
     def score(self, document: Document) -> float:
-        return 0.95 if not document.is_json and ":::MLLOG" in document.head and '"loadgen_version"' in document.head else 0.0
+        return (
+            0.95
+            if not document.is_json and ":::MLLOG" in document.head and '"loadgen_version"' in document.head
+            else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         values = mllog_values(document.text)
@@ -128,7 +138,9 @@ class MlperfDetail:
             return ParseResult.refused("an accuracy run: it measures no performance")
         validity = values.get("result_validity")
         if validity != "VALID":
-            return ParseResult.refused(f"the log says its result is {validity or 'not stated: the log breaks off before its end'}")
+            return ParseResult.refused(
+                f"the log says its result is {validity or 'not stated: the log breaks off before its end'}"
+            )
         return ParseResult([detail_run(values)])
 
 
@@ -190,12 +202,23 @@ class MlperfTable:
 
     def score(self, document: Document) -> float:
         if document.is_json:
-            return 0.9 if any("MlperfModel" in as_dict(value) for value in [document.first, *list(document.first.values())[:2]]) else 0.0
+            return (
+                0.9
+                if any(
+                    "MlperfModel" in as_dict(value) for value in [document.first, *list(document.first.values())[:2]]
+                )
+                else 0.0
+            )
         return 0.95 if "mlperfmodel" in document.header else 0.0
 
     def parse(self, document: Document) -> ParseResult:
         if document.is_json:
-            rows = [item for record in document.records for item in ([record] if "MlperfModel" in record else record.values()) if isinstance(item, dict)]
+            rows = [
+                item
+                for record in document.records
+                for item in ([record] if "MlperfModel" in record else record.values())
+                if isinstance(item, dict)
+            ]
         else:
             rows = [dict(row) for table in document.tables for row in table.records()]
         return _rows(rows) if rows else ParseResult.refused("a header without any result row")
@@ -250,10 +273,14 @@ def _put_system(run: Run, row: Mapping[str, Any], model: str) -> None:
     total = integer(row.get("Total Accelerators")) or nodes * per_node
     run.put("gpu_count", int(counted[1]) if counted else total, "accelerators", "")
     if counted and total and int(counted[1]) != total:
-        run.warnings.append(f"the accelerator's name says x{counted[1]}, the row counts {total} accelerators: per-GPU figures differ")
+        run.warnings.append(
+            f"the accelerator's name says x{counted[1]}, the row counts {total} accelerators: per-GPU figures differ"
+        )
     platform = re.match(r"(\d+)x", str(row.get("Platform") or ""))
     if platform and run.gpu_count and int(platform[1]) != run.gpu_count and not counted:
-        run.warnings.append(f"the platform {row.get('Platform')} suggests {platform[1]} accelerators, the row counts {run.gpu_count}")
+        run.warnings.append(
+            f"the platform {row.get('Platform')} suggests {platform[1]} accelerators, the row counts {run.gpu_count}"
+        )
     length = re.search(r"TOKENS_PER_SAMPLE: ([\d.]+)", str(row.get("Accuracy") or ""))
     if length:
         run.put("output_tokens", length[1], "Accuracy TOKENS_PER_SAMPLE", "tokens")

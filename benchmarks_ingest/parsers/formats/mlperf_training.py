@@ -16,7 +16,9 @@ from ..values import integer, number
 from .common import as_dict, put_text
 from .steps import Step, put_steps, put_tokens
 
-NOT_LANGUAGE = re.compile(r"(?i)resnet|unet|ssd|retinanet|dlrm|dcn|rnnt|maskrcnn|minigo|stable_diffusion|flux|gnn|rgat|ncf")
+NOT_LANGUAGE = re.compile(
+    r"(?i)resnet|unet|ssd|retinanet|dlrm|dcn|rnnt|maskrcnn|minigo|stable_diffusion|flux|gnn|rgat|ncf"
+)
 
 
 def events(text: str) -> Iterator[dict[str, Any]]:
@@ -39,7 +41,11 @@ class MlperfTraining:
     format = "mlperf-training-mllog"
 
     def score(self, document: Document) -> float:
-        return 0.93 if not document.is_json and ":::MLLOG {" in document.text and '"loadgen_version"' not in document.head else 0.0
+        return (
+            0.93
+            if not document.is_json and ":::MLLOG {" in document.text and '"loadgen_version"' not in document.head
+            else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         log = list(events(document.text))
@@ -90,13 +96,19 @@ def _put_speed(run: Run, log: list[dict[str, Any]]) -> None:
     seen: set[Any] = set()
     for event in log:
         stats = as_dict(event.get("value")) if event.get("key") == "tracked_stats" else {}
-        figures = {"samples_per_s": number(stats.get("throughput")), "step_time_s": number(stats.get("train_step_timing in s") or stats.get("train_step_time"))}
+        figures = {
+            "samples_per_s": number(stats.get("throughput")),
+            "step_time_s": number(stats.get("train_step_timing in s") or stats.get("train_step_time")),
+        }
         step = {key: value for key, value in figures.items() if value and value > 0}
         mark = (as_dict(event.get("metadata")).get("step"), *step.values())
         if step and mark not in seen:
             seen.add(mark)
             steps.append(step)
-    for field, source in (("step_time_s", "tracked_stats train_step_timing in s"), ("samples_per_s", "tracked_stats throughput")):
+    for field, source in (
+        ("step_time_s", "tracked_stats train_step_timing in s"),
+        ("samples_per_s", "tracked_stats throughput"),
+    ):
         chosen = [{field: step[field]} for step in steps if field in step]
         if chosen:
             put_steps(run, chosen, {field: source})
@@ -109,7 +121,10 @@ def _tell_tokens_from_samples(run: Run) -> None:
         return
     expected = run.global_batch / run.step_time_s
     if run.samples_per_s > 10 * expected:
-        run.warnings.append(f"throughput {run.samples_per_s:.6g} counts tokens, not samples (batch / step time is {expected:.4g} samples/s)")
+        run.warnings.append(
+            f"throughput {run.samples_per_s:.6g} counts tokens, not samples (batch / step time is "
+            f"{expected:.4g} samples/s)"
+        )
         run.samples_per_s = expected
 
 

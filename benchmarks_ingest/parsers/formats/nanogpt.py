@@ -12,8 +12,14 @@ from ..values import number
 from .steps import Step, put_nvidia_smi, put_steps
 
 _NANOGPT = re.compile(r"^iter (\d+): loss [\d.naif]+, time ([\d.]+)ms(?:, mfu (-?[\d.]+)%)?", re.MULTILINE)
-_LLMC = re.compile(r"^step +(\d+)/\d+ \| (?:train )?loss .{0,120}?\| *([\d.]+) ms \|(?: *(-?[\d.]+)% \w+ MFU \|)? *([\d.]+) tok/s", re.MULTILINE)
-_DT = re.compile(r"^step +(\d+)(?:/\d+)?\b.{0,160}?\bdt: *([\d.]+) ?ms.{0,20}?\btok/sec: *([\d,.]+)(?:.{0,40}?\bmfu: *([\d.]+))?", re.MULTILINE)
+_LLMC = re.compile(
+    r"^step +(\d+)/\d+ \| (?:train )?loss .{0,120}?\| *([\d.]+) ms \|(?: *(-?[\d.]+)% \w+ MFU \|)? *([\d.]+) tok/s",
+    re.MULTILINE,
+)
+_DT = re.compile(
+    r"^step +(\d+)(?:/\d+)?\b.{0,160}?\bdt: *([\d.]+) ?ms.{0,20}?\btok/sec: *([\d,.]+)(?:.{0,40}?\bmfu: *([\d.]+))?",
+    re.MULTILINE,
+)
 NAMES = {"step_time_s": "time", "tokens_per_s": "tok/s", "mfu_reported": "mfu"}
 
 
@@ -24,7 +30,11 @@ def _steps(text: str) -> list[Step]:
     rows += [(time, rate, mfu) for _, time, rate, mfu in _DT.findall(text)]
     steps: list[Step] = []
     for time, rate, mfu in rows:
-        figures = {"step_time_s": (number(time) or 0) / 1e3, "tokens_per_s": number(rate.rstrip(".,")) or 0, "mfu_reported": (number(mfu) or 0) / 100}
+        figures = {
+            "step_time_s": (number(time) or 0) / 1e3,
+            "tokens_per_s": number(rate.rstrip(".,")) or 0,
+            "mfu_reported": (number(mfu) or 0) / 100,
+        }
         steps.append({key: value for key, value in figures.items() if value > 0})
     return steps
 
@@ -36,7 +46,9 @@ class NanoGpt:
 
     def score(self, document: Document) -> float:
         text = document.text
-        return 0.8 if not document.is_json and (_NANOGPT.search(text) or _LLMC.search(text) or _DT.search(text)) else 0.0
+        return (
+            0.8 if not document.is_json and (_NANOGPT.search(text) or _LLMC.search(text) or _DT.search(text)) else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         text = "\n".join(document.lines)
@@ -58,7 +70,9 @@ _LOSS_ONLY = re.compile(r"^s:\d+ (?:tel|trl|tl):[\d.]+", re.MULTILINE)
 
 
 class ModdedNanoGpt:
-    """ "step:3350/3375 … train_time:1621.300s step_avg:478.90ms" below the whole source code; the average leaves out the first steps."""
+    """ "step:3350/3375 … train_time:1621.300s step_avg:478.90ms" below the whole source code; the average leaves
+    out the first steps.
+    """
 
     format = "modded-nanogpt-log"
 
@@ -68,7 +82,10 @@ class ModdedNanoGpt:
         return 0.9 if _MODDED.search(document.text) else (0.7 if len(_LOSS_ONLY.findall(document.head)) >= 3 else 0.0)
 
     def parse(self, document: Document) -> ParseResult:
-        rows = [(int(step), number(time), unit, number(average)) for step, _, time, unit, average in _MODDED.findall(document.text)]
+        rows = [
+            (int(step), number(time), unit, number(average))
+            for step, _, time, unit, average in _MODDED.findall(document.text)
+        ]
         known = [row for row in rows if row[3]]
         if not known:
             return ParseResult.refused("a loss curve without times: nothing about speed")
@@ -76,6 +93,8 @@ class ModdedNanoGpt:
         step, spent, unit, average = known[-1]
         run.put("step_time_s", average, "step_avg of the last line", "ms")
         run.put("time_to_train_s", spent, "train_time of the last line", unit)
-        run.notes.append(f"step_avg at step {step} is the mean since the start; the tool leaves out its first steps as warm-up")
+        run.notes.append(
+            f"step_avg at step {step} is the mean since the start; the tool leaves out its first steps as warm-up"
+        )
         put_nvidia_smi(run, document.text)
         return ParseResult([run])

@@ -1,6 +1,7 @@
 """optimum-benchmark: JSON and Markdown reports of today, one-row CSVs of 2023, inference and training.
 
-Prefill "throughput" is samples/s (batch / latency); decode throughput is batch x (new tokens - 1) / latency; gpu_vram_mb is in bytes; the GPU list holds
+Prefill "throughput" is samples/s (batch / latency); decode throughput is batch x (new tokens - 1) / latency;
+gpu_vram_mb is in bytes; the GPU list holds
 every device of the machine, device_ids those that were used.
 """
 
@@ -31,12 +32,21 @@ def report_run(report: dict[str, Any], config: dict[str, Any]) -> Run | Refusal:
     if rate and run.batch_size:
         run.put("tpot_mean_s", run.batch_size / rate, "batch / decode.throughput", "s")
     if run.input_tokens and run.batch_size and run.ttft_mean_s:
-        run.put("prefill_tokens_per_s", run.input_tokens * run.batch_size / run.ttft_mean_s, "batch x sequence_length / prefill latency", "tok/s")
+        run.put(
+            "prefill_tokens_per_s",
+            run.input_tokens * run.batch_size / run.ttft_mean_s,
+            "batch x sequence_length / prefill latency",
+            "tok/s",
+        )
     decoding = number(as_dict(decode.get("latency")).get("mean"))
     if decoding and run.ttft_mean_s:
         run.put("e2e_mean_s", decoding + run.ttft_mean_s, "prefill.latency.mean + decode.latency.mean", "s")
         if run.output_tokens and run.batch_size:
-            run.derive("output_tokens_per_s", run.output_tokens * run.batch_size / (decoding + run.ttft_mean_s), "batch x new tokens / (prefill + decode)")
+            run.derive(
+                "output_tokens_per_s",
+                run.output_tokens * run.batch_size / (decoding + run.ttft_mean_s),
+                "batch x new tokens / (prefill + decode)",
+            )
     _put_memory(run, prefill, decode)
     run.notes.append(DISTRUST)
     return run if run.has_result() else Refusal("no prefill and no decode time in this report")
@@ -70,7 +80,12 @@ def _put_config(run: Run, config: Mapping[str, Any]) -> None:
     put_text(run, "engine_version", machine.get("transformers_version"), "environment.transformers_version")
     if backend.get("name") and backend["name"] != "pytorch":
         put_text(run, "engine", backend["name"], "backend.name")
-    put_text(run, "weights", backend.get("quantization_scheme") or backend.get("torch_dtype"), "backend.quantization_scheme / torch_dtype")
+    put_text(
+        run,
+        "weights",
+        backend.get("quantization_scheme") or backend.get("torch_dtype"),
+        "backend.quantization_scheme / torch_dtype",
+    )
     run.put("batch_size", shapes.get("batch_size"), "input_shapes.batch_size")
     run.put("input_tokens", shapes.get("sequence_length"), "input_shapes.sequence_length", "tokens")
     new = as_dict(scenario.get("generate_kwargs")).get("max_new_tokens") or scenario.get("new_tokens")
@@ -121,7 +136,7 @@ class OptimumJson:
         for record in document.records:
             report = as_dict(record.get("report")) or record
             outcome = report_run(report, as_dict(record.get("config")))
-            (result.runs if isinstance(outcome, Run) else result.refusals).append(outcome)  # type: ignore[arg-type]
+            result.add(outcome)
         return result
 
 
@@ -131,7 +146,11 @@ class OptimumMarkdown:
     format = "optimum-benchmark-md"
 
     def score(self, document: Document) -> float:
-        return 0.9 if not document.is_json and document.search(r"^# (?:prefill|train|decode):") and "| metric" in document.text else 0.0
+        return (
+            0.9
+            if not document.is_json and document.search(r"^# (?:prefill|train|decode):") and "| metric" in document.text
+            else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         outcome = report_run(markdown_report(document.text), {})
@@ -160,14 +179,24 @@ class OptimumCsv:
 
     def score(self, document: Document) -> float:
         header = set(document.header)
-        return 0.95 if header & {"generate.throughput(tokens/s)", "forward.latency(s)", "training.throughput(samples/s)", "training.runtime(s)"} else 0.0
+        return (
+            0.95
+            if header
+            & {
+                "generate.throughput(tokens/s)",
+                "forward.latency(s)",
+                "training.throughput(samples/s)",
+                "training.runtime(s)",
+            }
+            else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         result = ParseResult()
         for table in document.tables:
             for row in table.records():
                 run = row_run({key.lower(): value for key, value in row.items()})
-                (result.runs if run.has_result() else result.refusals).append(run if run.has_result() else Refusal("a row without a measured figure"))  # type: ignore[arg-type]
+                result.add(run if run.has_result() else Refusal("a row without a measured figure"))
         return result
 
 
@@ -179,6 +208,7 @@ ROW = {
     "benchmark.input_shapes.batch_size": ("batch_size", ""),
     "benchmark.input_shapes.sequence_length": ("input_tokens", "tokens"),
     "benchmark.new_tokens": ("output_tokens", "tokens"),
+    "benchmark.generate_kwargs.max_new_tokens": ("output_tokens", "tokens"),
 }
 
 
@@ -190,17 +220,32 @@ def row_run(row: Mapping[str, str]) -> Run:
         if row.get(key):
             run.put(field, row[key], key, unit)
     run.put("concurrency", run.batch_size, "batch_size", "requests")
-    peaks = [value for key in ("generate.peak_memory(mb)", "forward.peak_memory(mb)") if (value := number(row.get(key)))]
+    peaks = [
+        value for key in ("generate.peak_memory(mb)", "forward.peak_memory(mb)") if (value := number(row.get(key)))
+    ]
     if peaks:
         run.put("peak_memory_bytes", max(peaks), "peak_memory(MB), larger phase", "MB")
     put_text(run, "model", row.get("model"), "model")
-    put_text(run, "weights", row.get("backend.quantization_strategy") or row.get("backend.torch_dtype"), "backend.quantization_strategy / torch_dtype")
+    put_text(
+        run,
+        "weights",
+        row.get("backend.quantization_strategy") or row.get("backend.torch_dtype"),
+        "backend.quantization_strategy / torch_dtype",
+    )
     put_text(run, "engine_version", row.get("environment.transformers_version"), "environment.transformers_version")
-    gpus = [name.strip(" '\"") for name in str(row.get("environment.gpu") or "").strip("[]").split(",") if name.strip(" '\"")]
+    gpus = [
+        name.strip(" '\"")
+        for name in str(row.get("environment.gpu") or "").strip("[]").split(",")
+        if name.strip(" '\"")
+    ]
     if gpus:
         run.put("gpu", " + ".join(sorted(set(gpus))), "environment.gpu")
         run.put("gpu_count", len(gpus) if len(gpus) == 1 else None, "environment.gpu")
     if integer(row.get("batch_size")):
         run.derive("batch_size", number(row.get("batch_size")), "batch_size")
-    run.notes.append("the warm-up is left out" if training else "generate.throughput counts new tokens over the whole generation, prefill included")
+    run.notes.append(
+        "the warm-up is left out"
+        if training
+        else "generate.throughput counts new tokens over the whole generation, prefill included"
+    )
     return run

@@ -1,4 +1,6 @@
-"""The console block "Serving Benchmark Result" of vLLM and SGLang, pasted anywhere: logs, READMEs, shell comments, issues."""
+"""The console block "Serving Benchmark Result" of vLLM and SGLang, pasted anywhere: logs, READMEs, shell comments,
+issues.
+"""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +14,9 @@ from .common import derive_rates, put_engine, put_percentile, put_text
 TITLE = re.compile(r"={4,} *Serving Benchmark Result *={4,}")
 _LINE = re.compile(r"^[\s#>|*/]*(?:\([^)]{0,60}\)\s*)?([A-Za-z][^:\n]{2,70}?)\s*:\s+(\S[^\n|]*?)\s*\|?\s*$")
 _STAT = re.compile(r"(mean|median|p(\d{1,2}(?:\.\d+)?)|max|std) (ttft|tpot|itl|e2el|e2e latency) \(ms\)")
-_ARGUMENT = re.compile(r"\b(model|backend|dataset_name|random_input_len|random_output_len|num_prompts|request_rate|max_concurrency|tokenizer)=('[^']*'|\"[^\"]*\"|[^,\s)]+)")
+_ARGUMENT = re.compile(
+    r"\b(model|backend|dataset_name|random_input_len|random_output_len|num_prompts|request_rate|max_concurrency|tokenizer)=('[^']*'|\"[^\"]*\"|[^,\s)]+)"
+)
 REDACTED = re.compile(r"(?i)^(?:x+|\.+|…|-+|n/?a|tbd|\?+)$")
 METRICS = {"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2el": "e2e", "e2e latency": "e2e"}
 LABELS = {
@@ -77,8 +81,14 @@ def pairs(text: str) -> dict[str, str]:
 def block_run(before: str, block: str) -> Run | Refusal:
     """One block, with the arguments and load lines printed above it."""
     rows = pairs(block)
-    if rows and not any(number(value) is not None for label, value in rows.items() if label in LABELS or _STAT.fullmatch(label)):
-        return Refusal("the values are redacted or missing" if any(REDACTED.match(value) for value in rows.values()) else "the block holds no numbers")
+    if rows and not any(
+        number(value) is not None for label, value in rows.items() if label in LABELS or _STAT.fullmatch(label)
+    ):
+        return Refusal(
+            "the values are redacted or missing"
+            if any(REDACTED.match(value) for value in rows.values())
+            else "the block holds no numbers"
+        )
     run = Run(kind="serving", context=before[-3000:])
     for label, value in {**_load_lines(before), **rows}.items():
         _put(run, label, value)
@@ -113,7 +123,10 @@ def _put(run: Run, label: str, value: str) -> None:
 def _put_totals(run: Run, rows: dict[str, str]) -> None:
     """Mean lengths from token totals over successful requests."""
     total_in, total_out = number(rows.get("total input tokens")), number(rows.get("total generated tokens"))
-    for field, total, label in (("input_tokens", total_in, "Total input tokens"), ("output_tokens", total_out, "Total generated tokens")):
+    for field, total, label in (
+        ("input_tokens", total_in, "Total input tokens"),
+        ("output_tokens", total_out, "Total generated tokens"),
+    ):
         if total and run.completed:
             run.put(field, total / run.completed, f"{label} / Successful requests", "tokens")
     derive_rates(run, total_in, total_out)

@@ -6,7 +6,19 @@ from ..canonical import Run
 from ..decode import Document
 from ..protocol import ParseResult, Refusal
 from ..values import integer, number
-from .common import as_dict, as_list, derive_rates, each, latency_table, put_all, put_engine, put_lengths, put_load, put_percentiles, put_text
+from .common import (
+    as_dict,
+    as_list,
+    derive_rates,
+    each,
+    latency_table,
+    put_all,
+    put_engine,
+    put_lengths,
+    put_load,
+    put_percentiles,
+    put_text,
+)
 from .vllm_serve import put_failures
 
 METRICS = {"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2e_latency": "e2e"}
@@ -45,9 +57,15 @@ def serving_run(record: dict[str, Any]) -> Run | Refusal:
 
 
 def put_server(run: Run, info: dict[str, Any]) -> None:
-    """What the server said of itself; nothing else of its hundreds of arguments is kept (paths, hosts and keys among them)."""
+    """What the server said of itself; nothing else of its hundreds of arguments is kept (paths, hosts and keys
+    among them).
+    """
     pools = [as_dict(item) for key in ("prefill", "decode") for item in as_list(info.get(key))]
-    args = info if "model_path" in info else (pools[0] if pools else as_dict(next(iter(as_list(info.get("internal_states"))), None)))
+    args = (
+        info
+        if "model_path" in info
+        else (pools[0] if pools else as_dict(next(iter(as_list(info.get("internal_states"))), None)))
+    )
     if run.model is None:
         put_text(run, "model", args.get("model_path"), "server_info.model_path")
     put_text(run, "engine_version", info.get("version") or args.get("version"), "server_info.version")
@@ -65,7 +83,9 @@ def put_server(run: Run, info: dict[str, Any]) -> None:
 
 
 def _pools(info: dict[str, Any]) -> str:
-    return ", ".join(f"{len(as_list(info.get(key)))} {key} server(s) of tp {_tp(info, key)}" for key in ("prefill", "decode"))
+    return ", ".join(
+        f"{len(as_list(info.get(key)))} {key} server(s) of tp {_tp(info, key)}" for key in ("prefill", "decode")
+    )
 
 
 def _tp(info: dict[str, Any], key: str) -> str:
@@ -75,7 +95,10 @@ def _tp(info: dict[str, Any], key: str) -> str:
 def _note_lengths(run: Run, record: dict[str, Any]) -> None:
     asked = number(record.get("random_input_len"))
     if record.get("dataset_name") == "random" and asked and run.input_tokens and run.input_tokens < asked * 0.9:
-        run.notes.append(f"requested input length {asked:.0f}, but lengths are drawn from a range: the mean was {run.input_tokens:.1f}")
+        run.notes.append(
+            f"requested input length {asked:.0f}, but lengths are drawn from a range: the mean was "
+            f"{run.input_tokens:.1f}"
+        )
 
 
 class SglangServing:
@@ -120,7 +143,11 @@ def one_batch_run(record: dict[str, Any]) -> Run | Refusal:
     if run.e2e_mean_s is None and run.total_tokens_per_s is None:
         return Refusal("no latency measured (the initial -1 or 0 stands in the file)")
     if run.e2e_mean_s and run.batch_size and run.output_tokens:
-        run.derive("output_tokens_per_s", run.batch_size * run.output_tokens / run.e2e_mean_s, "batch_size x output_len / total latency")
+        run.derive(
+            "output_tokens_per_s",
+            run.batch_size * run.output_tokens / run.e2e_mean_s,
+            "batch_size x output_len / total latency",
+        )
     run.notes.append("overall_throughput counts input and output tokens together")
     return run
 
@@ -132,7 +159,12 @@ class SglangOneBatch:
 
     def score(self, document: Document) -> float:
         keys = document.first.keys()
-        return 0.9 if "overall_throughput" in keys and keys & {"prefill_throughput", "last_gen_throughput", "median_decode_latency", "prefill_latency"} else 0.0
+        return (
+            0.9
+            if "overall_throughput" in keys
+            and keys & {"prefill_throughput", "last_gen_throughput", "median_decode_latency", "prefill_latency"}
+            else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         known = [record for record in document.records if "overall_throughput" in record or "batch_size" in record]
@@ -167,9 +199,12 @@ class SglangOffline:
     format = "sglang-offline-throughput"
 
     def score(self, document: Document) -> float:
-        return 0.9 if {"successful_requests", "last_gen_throughput"} <= document.first.keys() or {
-            "successful_requests", "total_latency", "total_throughput"
-        } <= document.first.keys() else 0.0  # fmt: skip
+        return (
+            0.9
+            if {"successful_requests", "last_gen_throughput"} <= document.first.keys()
+            or {"successful_requests", "total_latency", "total_throughput"} <= document.first.keys()
+            else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         runs, refusals = each((record for record in document.records if "successful_requests" in record), offline_run)

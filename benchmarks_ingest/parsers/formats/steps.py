@@ -13,7 +13,9 @@ ENOUGH = 15
 
 
 def steady(paces: Sequence[float]) -> int:
-    """How many leading steps are warm-up: all until one lies within 20 % of the later half's median, at least five of fifteen or more."""
+    """How many leading steps are warm-up: all until one lies within 20 % of the later half's median, at least five
+    of fifteen or more.
+    """
     if len(paces) < 2:
         return 0
     middle = median(list(paces[len(paces) // 2 :]))
@@ -32,7 +34,9 @@ def pace(step: Step) -> float | None:
 
 
 def put_steps(run: Run, steps: Sequence[Step], names: Mapping[str, str]) -> int:
-    """Medians of the steady steps into the run, under the source's own names; peak memory is the largest. Returns the number of steady steps."""
+    """Medians of the steady steps into the run, under the source's own names; peak memory is the largest. Returns
+    the number of steady steps.
+    """
     timed = [(value, step) for step in steps if (value := pace(step))]
     if not timed:
         return 0
@@ -43,7 +47,10 @@ def put_steps(run: Run, steps: Sequence[Step], names: Mapping[str, str]) -> int:
         if values:
             figure = max(values) if field == "peak_memory_bytes" else median(values)
             run.put(field, figure, f"{'largest' if field == 'peak_memory_bytes' else 'median'} of {source}")
-    run.notes.append(f"{dropped} of {len(timed)} logged steps dropped as warm-up (until a step is within 20 % of the later half's median), median of the other {len(kept)}")
+    run.notes.append(
+        f"{dropped} of {len(timed)} logged steps dropped as warm-up (until a step is within 20 % of "
+        f"the later half's median), median of the other {len(kept)}"
+    )
     if len(kept) == 1:
         run.warnings.append("only one steady step is logged: low confidence")
     return len(kept)
@@ -52,7 +59,11 @@ def put_steps(run: Run, steps: Sequence[Step], names: Mapping[str, str]) -> int:
 def put_tokens(run: Run) -> None:
     """tokens/s from batch, sequence length and step time; per GPU where the count is known."""
     if run.global_batch and run.seq_len and run.step_time_s:
-        run.derive("tokens_per_s", run.global_batch * run.seq_len / run.step_time_s, "global batch x sequence length / step time")
+        run.derive(
+            "tokens_per_s",
+            run.global_batch * run.seq_len / run.step_time_s,
+            "global batch x sequence length / step time",
+        )
     if run.tokens_per_s and run.gpu_count:
         run.derive("tokens_per_s_per_gpu", run.tokens_per_s / run.gpu_count, "tokens/s / GPUs")
     elif run.tokens_per_s_per_gpu and run.gpu_count:

@@ -58,8 +58,16 @@ def _put_percentiles(run: Run, record: Mapping[str, Any]) -> None:
 
 def _check_gpu_rate(run: Run, per_gpu: Any) -> None:
     stated = number(per_gpu)
-    if stated and run.output_tokens_per_s and run.gpu_count and abs(stated * run.gpu_count / run.output_tokens_per_s - 1) > 0.01:
-        run.warnings.append(f"output per GPU {stated:.6g} x {run.gpu_count} GPUs is not the system's {run.output_tokens_per_s:.6g} tokens/s")
+    if (
+        stated
+        and run.output_tokens_per_s
+        and run.gpu_count
+        and abs(stated * run.gpu_count / run.output_tokens_per_s - 1) > 0.01
+    ):
+        run.warnings.append(
+            f"output per GPU {stated:.6g} x {run.gpu_count} GPUs is not the system's "
+            f"{run.output_tokens_per_s:.6g} tokens/s"
+        )
 
 
 class TrtllmJson:
@@ -112,7 +120,11 @@ class TrtllmStdout:
     format = "trtllm-bench-stdout"
 
     def score(self, document: Document) -> float:
-        return 0.9 if not document.is_json and re.search(r"^=? ?PERFORMANCE OVERVIEW", "\n".join(document.lines), re.MULTILINE) else 0.0
+        return (
+            0.9
+            if not document.is_json and re.search(r"^=? ?PERFORMANCE OVERVIEW", "\n".join(document.lines), re.MULTILINE)
+            else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         result = ParseResult()
@@ -127,7 +139,12 @@ class TrtllmStdout:
 
 def _reports(text: str) -> Iterator[str]:
     """A console's reports: each from its first banner to the next report's."""
-    starts = [match.start() for match in re.finditer(r"^= (?:PYTORCH|TENSORRT|TRT|_AUTODEPLOY|ENGINE|AUTODEPLOY)[^\n]*$", text, re.MULTILINE)]
+    starts = [
+        match.start()
+        for match in re.finditer(
+            r"^= (?:PYTORCH|TENSORRT|TRT|_AUTODEPLOY|ENGINE|AUTODEPLOY)[^\n]*$", text, re.MULTILINE
+        )
+    ]
     overviews = [match.start() for match in re.finditer(r"^=? ?PERFORMANCE OVERVIEW", text, re.MULTILINE)]
     if len(starts) != len(overviews):
         starts = [0, *(text.rfind("\n=", 0, overview - 70) for overview in overviews[1:])]
@@ -150,7 +167,14 @@ def console_run(text: str) -> Run:
         elif key in CONSOLE_TEXT:
             put_text(run, CONSOLE_TEXT[key], value, label.strip())
     for metric, percent, value in _PERCENTILE.findall(text):
-        put_percentile(run, {"Latency": "e2e", "TTFT": "ttft", "TPOT": "tpot"}[metric], percent, value, f"[{metric}] P{percent}", "ms")
+        put_percentile(
+            run,
+            {"Latency": "e2e", "TTFT": "ttft", "TPOT": "tpot"}[metric],
+            percent,
+            value,
+            f"[{metric}] P{percent}",
+            "ms",
+        )
     _put_world(run, text)
     return run
 
@@ -170,18 +194,33 @@ def _put_world(run: Run, text: str) -> None:
 
 
 _PAIR_KEYS = {
-    "batch_size": ("batch_size", ""), "input_length": ("input_tokens", "tokens"), "output_length": ("output_tokens", "tokens"),
-    "tokens_per_sec": ("output_tokens_per_s", "tok/s"), "latency(ms)": ("e2e_mean_s", "ms"), "percentile99(ms)": ("e2e_p99_s", "ms"),
-    "percentile95(ms)": ("e2e_p95_s", "ms"), "gpu_peak_mem(gb)": ("peak_memory_bytes", "GB"), "world_size": ("gpu_count", ""),
-    "tokenspersec": ("output_tokens_per_s", "tok/s"), "tokens_per_second": ("output_tokens_per_s", "tok/s"),
-    "num_samples": ("completed", "requests"), "num_error_samples": ("failed", "requests"), "total_latency(ms)": ("duration_s", "ms"),
-    "seq_throughput(seq/sec)": ("requests_per_s", "req/s"), "token_throughput(token/sec)": ("output_tokens_per_s", "tok/s"),
-    "avg_sequence_latency(ms)": ("e2e_mean_s", "ms"), "p99_sequence_latency(ms)": ("e2e_p99_s", "ms"), "p50_sequence_latency(ms)": ("e2e_p50_s", "ms"),
-    "p90_sequence_latency(ms)": ("e2e_p90_s", "ms"), "avg_time_to_first_token(ms)": ("ttft_mean_s", "ms"),
-    "p50_time_to_first_token(ms)": ("ttft_p50_s", "ms"), "p99_time_to_first_token(ms)": ("ttft_p99_s", "ms"),
-    "avg_inter_token_latency(ms)": ("tpot_mean_s", "ms"), "p50_inter_token_latency(ms)": ("tpot_p50_s", "ms"),
+    "batch_size": ("batch_size", ""),
+    "input_length": ("input_tokens", "tokens"),
+    "output_length": ("output_tokens", "tokens"),
+    "tokens_per_sec": ("output_tokens_per_s", "tok/s"),
+    "latency(ms)": ("e2e_mean_s", "ms"),
+    "percentile99(ms)": ("e2e_p99_s", "ms"),
+    "percentile95(ms)": ("e2e_p95_s", "ms"),
+    "gpu_peak_mem(gb)": ("peak_memory_bytes", "GB"),
+    "world_size": ("gpu_count", ""),
+    "tokenspersec": ("output_tokens_per_s", "tok/s"),
+    "tokens_per_second": ("output_tokens_per_s", "tok/s"),
+    "num_samples": ("completed", "requests"),
+    "num_error_samples": ("failed", "requests"),
+    "total_latency(ms)": ("duration_s", "ms"),
+    "seq_throughput(seq/sec)": ("requests_per_s", "req/s"),
+    "token_throughput(token/sec)": ("output_tokens_per_s", "tok/s"),
+    "avg_sequence_latency(ms)": ("e2e_mean_s", "ms"),
+    "p99_sequence_latency(ms)": ("e2e_p99_s", "ms"),
+    "p50_sequence_latency(ms)": ("e2e_p50_s", "ms"),
+    "p90_sequence_latency(ms)": ("e2e_p90_s", "ms"),
+    "avg_time_to_first_token(ms)": ("ttft_mean_s", "ms"),
+    "p50_time_to_first_token(ms)": ("ttft_p50_s", "ms"),
+    "p99_time_to_first_token(ms)": ("ttft_p99_s", "ms"),
+    "avg_inter_token_latency(ms)": ("tpot_mean_s", "ms"),
+    "p50_inter_token_latency(ms)": ("tpot_p50_s", "ms"),
     "p99_inter_token_latency(ms)": ("tpot_p99_s", "ms"),
-}  # fmt: skip
+}
 _PAIR_TEXT = {"model_name": "model", "precision": "weights", "quantization": "weights"}
 
 
@@ -196,7 +235,11 @@ def pair_run(pairs: Mapping[str, Any]) -> Run:
     if static:
         run.put("concurrency", pairs["batch_size"], "batch_size", "requests")
     if run.e2e_mean_s and run.output_tokens and run.batch_size:
-        run.derive("output_tokens_per_s", run.batch_size * run.output_tokens / run.e2e_mean_s, "batch_size x output_length / latency")
+        run.derive(
+            "output_tokens_per_s",
+            run.batch_size * run.output_tokens / run.e2e_mean_s,
+            "batch_size x output_length / latency",
+        )
     return run
 
 
@@ -240,7 +283,9 @@ class GptManagerCsv:
     format = "trtllm-gpt-manager-csv"
 
     def score(self, document: Document) -> float:
-        return 0.9 if not document.is_json and document.head.lstrip().startswith("num_samples,num_error_samples") else 0.0
+        return (
+            0.9 if not document.is_json and document.head.lstrip().startswith("num_samples,num_error_samples") else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         rows = [row for table in document.tables for row in table.records()]

@@ -15,7 +15,9 @@ OUTPUT_KEYS = ("output", "ouput", "output_len", "output_tokens", "random_output_
 
 def is_throughput(record: dict[str, Any]) -> bool:
     """Whether an object is a throughput result."""
-    return {"elapsed_time", "tokens_per_second"} <= record.keys() and ("total_num_tokens" in record or "num_requests" in record)
+    return {"elapsed_time", "tokens_per_second"} <= record.keys() and (
+        "total_num_tokens" in record or "num_requests" in record
+    )
 
 
 def is_latency(record: dict[str, Any]) -> bool:
@@ -47,12 +49,24 @@ def throughput_run(record: dict[str, Any]) -> Run | Refusal:
 
 
 def _check_total(run: Run, total: float | None) -> None:
-    if total and run.duration_s and run.total_tokens_per_s and abs(total / run.duration_s / run.total_tokens_per_s - 1) > 0.01:
-        run.warnings.append(f"tokens_per_second {run.total_tokens_per_s:.6g} disagrees with total tokens / elapsed time {total / run.duration_s:.6g}")
+    if (
+        total
+        and run.duration_s
+        and run.total_tokens_per_s
+        and abs(total / run.duration_s / run.total_tokens_per_s - 1) > 0.01
+    ):
+        run.warnings.append(
+            f"tokens_per_second {run.total_tokens_per_s:.6g} disagrees with total tokens / elapsed "
+            f"time {total / run.duration_s:.6g}"
+        )
     if not (run.input_tokens and run.output_tokens and run.completed and total):
         return
     if abs((run.input_tokens + run.output_tokens) * run.completed / total - 1) < 0.01 and run.duration_s:
-        run.derive("output_tokens_per_s", run.output_tokens * run.completed / run.duration_s, "output length x requests / elapsed_time")
+        run.derive(
+            "output_tokens_per_s",
+            run.output_tokens * run.completed / run.duration_s,
+            "output length x requests / elapsed_time",
+        )
     else:
         run.warnings.append(f"(input + output) x requests is not total_num_tokens {total:.0f}")
 
@@ -99,12 +113,16 @@ class VllmLatency:
 
 
 class VllmNightly:
-    """benchmark_results.json of the nightly benchmarks: a list of latency (here in ms), throughput and serving records."""
+    """benchmark_results.json of the nightly benchmarks: a list of latency (here in ms), throughput and serving
+    records.
+    """
 
     format = "vllm-nightly-results"
 
     def score(self, document: Document) -> float:
-        return 0.95 if "test_name" in document.first and ("gpu_type" in document.first or _known(document.first)) else 0.0
+        return (
+            0.95 if "test_name" in document.first and ("gpu_type" in document.first or _known(document.first)) else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         runs, refusals = each(filter(_known, document.records), nightly_run)
@@ -112,13 +130,17 @@ class VllmNightly:
 
 
 def _known(record: dict[str, Any]) -> bool:
-    filled = {key: value for key, value in record.items() if number(value) is not None or isinstance(value, str | list | dict)}
+    filled = {
+        key: value for key, value in record.items() if number(value) is not None or isinstance(value, str | list | dict)
+    }
     return is_serve_record(filled) or is_throughput(filled) or number(filled.get("avg_latency")) is not None
 
 
 def nightly_run(record: dict[str, Any]) -> Run | Refusal:
     """One record of the list, by the columns it fills; the others hold NaN."""
-    filled = {key: value for key, value in record.items() if number(value) is not None or isinstance(value, str | list | dict)}
+    filled = {
+        key: value for key, value in record.items() if number(value) is not None or isinstance(value, str | list | dict)
+    }
     filled.pop("gpu_type", None)
     if is_serve_record(filled):
         run = serve_run(filled)
@@ -149,4 +171,6 @@ class PytorchSidecar:
         return 0.95 if {"benchmark", "model", "metric"} <= document.first.keys() else 0.0
 
     def parse(self, document: Document) -> ParseResult:
-        return ParseResult.refused("a dashboard copy of another result (*.pytorch.json): upload the result file beside it")
+        return ParseResult.refused(
+            "a dashboard copy of another result (*.pytorch.json): upload the result file beside it"
+        )

@@ -1,6 +1,8 @@
-"""`vllm bench serve` (earlier benchmark_serving.py) result files of all versions, sweeps, and the look-alike in seconds.
+"""`vllm bench serve` (earlier benchmark_serving.py) result files of all versions, sweeps, and the look-alike in
+seconds.
 
-Throughputs are of the whole server. TPOT is (E2E - TTFT) / (output tokens - 1), mean over requests; ITL is per streamed chunk.
+Throughputs are of the whole server. TPOT is (E2E - TTFT) / (output tokens - 1), mean over requests; ITL is per
+streamed chunk.
 """
 
 from collections.abc import Mapping
@@ -10,7 +12,18 @@ from ..canonical import Run
 from ..decode import Document
 from ..protocol import ParseResult, Refusal
 from ..values import integer
-from .common import as_list, derive_rates, each, latency_table, put_all, put_engine, put_lengths, put_load, put_percentiles, put_text
+from .common import (
+    as_list,
+    derive_rates,
+    each,
+    latency_table,
+    put_all,
+    put_engine,
+    put_lengths,
+    put_load,
+    put_percentiles,
+    put_text,
+)
 
 METRICS = {"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2el": "e2e"}
 RATES = {
@@ -22,10 +35,26 @@ RATES = {
 }
 # What users add with --metadata, under the names they use.
 METADATA = {
-    "tp": "tp", "tp_size": "tp", "tensor_parallel_size": "tp", "pp": "pp", "pipeline_parallel_size": "pp", "dp": "dp", "data_parallel_size": "dp",
-    "gpu_count": "gpu_count", "num_gpus": "gpu_count", "n_gpus": "gpu_count", "gpu": "gpu", "gpu_name": "gpu", "gpu_type": "gpu", "hardware": "gpu",
-    "accelerator": "gpu", "vllm_version": "engine_version", "engine_version": "engine_version", "quantization": "weights", "kv_cache_dtype": "kv_cache",
-}  # fmt: skip
+    "tp": "tp",
+    "tp_size": "tp",
+    "tensor_parallel_size": "tp",
+    "pp": "pp",
+    "pipeline_parallel_size": "pp",
+    "dp": "dp",
+    "data_parallel_size": "dp",
+    "gpu_count": "gpu_count",
+    "num_gpus": "gpu_count",
+    "n_gpus": "gpu_count",
+    "gpu": "gpu",
+    "gpu_name": "gpu",
+    "gpu_type": "gpu",
+    "hardware": "gpu",
+    "accelerator": "gpu",
+    "vllm_version": "engine_version",
+    "engine_version": "engine_version",
+    "quantization": "weights",
+    "kv_cache_dtype": "kv_cache",
+}
 
 
 def is_serve_record(record: Mapping[str, Any]) -> bool:
@@ -94,7 +123,9 @@ class VllmServe:
 
 
 class VllmSweep(VllmServe):
-    """`vllm bench sweep serve`: run=N.json, or summary.json with a list of them. Swept server arguments stand beside the results."""
+    """`vllm bench sweep serve`: run=N.json, or summary.json with a list of them. Swept server arguments stand
+    beside the results.
+    """
 
     format = "vllm-bench-sweep"
 

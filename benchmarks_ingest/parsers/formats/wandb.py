@@ -1,4 +1,6 @@
-"""Weights & Biases exports: chart CSV, runs-table CSV, wandb-summary.json and config.yaml. Only named speed metrics are read."""
+"""Weights & Biases exports: chart CSV, runs-table CSV, wandb-summary.json and config.yaml. Only named speed metrics
+are read.
+"""
 
 import re
 from collections.abc import Mapping
@@ -11,18 +13,35 @@ from ..values import number
 from .steps import Step, put_steps
 
 METRICS = (
-    (r"tokens?[_ /]?per[_ /]?sec(?:ond)?[_ /]?per[_ /]?(?:gpu|device)|tps_per_gpu|tokens/s/gpu|throughput/device/tokens_per_sec", "tokens_per_s_per_gpu", 1.0),
+    (
+        (
+            r"tokens?[_ /]?per[_ /]?sec(?:ond)?[_ /]?per[_ /]?(?:gpu|device)|tps_per_gpu|tokens/s/gpu"
+            r"|throughput/device/tokens_per_sec"
+        ),
+        "tokens_per_s_per_gpu",
+        1.0,
+    ),
     (r"tokens?[_ /]?per[_ /]?sec(?:ond)?$|tokens/s(?:ec)?$|tok/sec$|(?:^|/)tps$", "tokens_per_s", 1.0),
-    (r"tflops?[_ /]?per[_ /]?(?:gpu|device)|tflop/s/gpu|model_tflops_per_gpu|(?:^|/)tflops$|throughput/tflops", "tflops_per_gpu", 1.0),
+    (
+        r"tflops?[_ /]?per[_ /]?(?:gpu|device)|tflop/s/gpu|model_tflops_per_gpu|(?:^|/)tflops$|throughput/tflops",
+        "tflops_per_gpu",
+        1.0,
+    ),
     (r"(?:^|/)mfu(?:\(%\))?$", "mfu_reported", 0.0),
-    (r"(?:step|iter(?:ation)?)[_ -]?time(?:[_ ]?\(?s(?:ec)?\)?)?$|train_step_timing in s|seconds_per_step", "step_time_s", 1.0),
+    (
+        r"(?:step|iter(?:ation)?)[_ -]?time(?:[_ ]?\(?s(?:ec)?\)?)?$|train_step_timing in s|seconds_per_step",
+        "step_time_s",
+        1.0,
+    ),
     (r"(?:step|iter(?:ation)?)[_ -]?time[_ ]?\(?ms\)?$|time_per_iteration_ms|iteration-time-ms", "step_time_s", 1e-3),
     (r"samples?[_ /]?per[_ /]?sec(?:ond)?$|samples/s(?:ec)?$", "samples_per_s", 1.0),
 )
 
 
 def metric_of(name: str) -> tuple[str, float] | None:
-    """The canonical field and factor of a metric's name; factor 0 marks a fraction or a percentage, to be told apart by size."""
+    """The canonical field and factor of a metric's name; factor 0 marks a fraction or a percentage, to be told
+    apart by size.
+    """
     lowered = name.strip().lower()
     return next(((field, factor) for pattern, field, factor in METRICS if re.search(pattern, lowered)), None)
 
@@ -43,9 +62,20 @@ class WandbChart:
         if document.is_json or not document.tables:
             return 0.0
         header = document.tables[0].header
-        if header[0].strip().lower() in {"step", "relative time (process)", "relative time (wall)", "wall time", "global_step"} and any(cell.endswith("__MIN") for cell in header):
+        if header[0].strip().lower() in {
+            "step",
+            "relative time (process)",
+            "relative time (wall)",
+            "wall time",
+            "global_step",
+        } and any(cell.endswith("__MIN") for cell in header):
             return 0.95
-        return 0.9 if [cell.strip() for cell in header[:2]] == ["Name", "Runtime"] or ({"Name", "Runtime"} <= set(header) and "State" in header) else 0.0
+        return (
+            0.9
+            if [cell.strip() for cell in header[:2]] == ["Name", "Runtime"]
+            or ({"Name", "Runtime"} <= set(header) and "State" in header)
+            else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         table = document.tables[0]
@@ -68,7 +98,11 @@ def chart(table: Table) -> ParseResult:
             steps: list[Step] = [{found[0]: convert(value, found[1])} for value in values if value > 0]
             put_steps(run, steps, {found[0]: metric})
             if found[0] == "mfu_reported" and steps:
-                run.put("mfu_reported", sorted(step["mfu_reported"] for step in steps)[len(steps) // 2], f"median of {metric}")
+                run.put(
+                    "mfu_reported",
+                    sorted(step["mfu_reported"] for step in steps)[len(steps) // 2],
+                    f"median of {metric}",
+                )
             runs.append(run)
     if not runs:
         return ParseResult.refused(f"a chart of {', '.join(sorted(names))[:80]}: no metric of speed")
@@ -79,7 +113,9 @@ def runs_table(table: Table) -> ParseResult:
     """One run a row, where a speed metric was selected for the export."""
     columns = {name: found for name in table.header if (found := metric_of(name))}
     if not columns:
-        return ParseResult.refused("a table of runs without any metric of speed: select throughput or step time before exporting")
+        return ParseResult.refused(
+            "a table of runs without any metric of speed: select throughput or step time before exporting"
+        )
     runs = []
     for row in table.records():
         run = Run(kind="training", label=row.get("Name"))
@@ -93,7 +129,12 @@ def runs_table(table: Table) -> ParseResult:
 
 
 def _put_settings(run: Run, row: Mapping[str, str]) -> None:
-    for key, field in (("global_batch_size", "global_batch"), ("micro_batch_size", "micro_batch"), ("seq_length", "seq_len"), ("tensor_model_parallel_size", "tp")):
+    for key, field in (
+        ("global_batch_size", "global_batch"),
+        ("micro_batch_size", "micro_batch"),
+        ("seq_length", "seq_len"),
+        ("tensor_model_parallel_size", "tp"),
+    ):
         if row.get(key):
             run.put(field, row[key], key)
 
@@ -124,7 +165,13 @@ class WandbConfig:
     format = "wandb-config"
 
     def score(self, document: Document) -> float:
-        return 0.8 if not document.is_json and document.search(r"^_?wandb(?:_version)?:") and document.search(r"^ +(?:value|cli_version):") else 0.0
+        return (
+            0.8
+            if not document.is_json
+            and document.search(r"^_?wandb(?:_version)?:")
+            and document.search(r"^ +(?:value|cli_version):")
+            else 0.0
+        )
 
     def parse(self, document: Document) -> ParseResult:
         return ParseResult.refused("the settings of a W&B run: no measurement in this file")
