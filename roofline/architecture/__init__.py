@@ -1,5 +1,6 @@
 """Architectures: a Hugging Face config.json in, exact counts of parameters, cache and FLOPs out."""
 
+from roofline.architecture.checkpoint import checkpoint_bytes, quantized_params
 from roofline.architecture.errors import InvalidConfig, UnknownModel, UnsupportedArchitecture
 from roofline.architecture.hints import from_hint
 from roofline.architecture.layers import Attention, FeedForward, Layer, LayerGroup, Recurrent
@@ -20,11 +21,13 @@ __all__ = [
     "Recurrent",
     "UnknownModel",
     "UnsupportedArchitecture",
+    "checkpoint_bytes",
     "configurations",
     "from_hint",
     "nearest_names",
     "parse",
     "presets",
+    "quantized_params",
     "resolve",
     "typical",
 ]

@@ -12,7 +12,10 @@ from roofline.architecture.reading import Reader
 
 
 def head_dims(reader: Reader) -> tuple[int, int, int]:
-    """(query heads, key/value heads, head dimension), with the rules of the transformers classes for what is left out."""
+    """(query heads, key/value heads, head dimension).
+
+    With the rules of the transformers classes for what is left out.
+    """
     heads = reader.dim("num_attention_heads")
     kv_heads = reader.dim("num_key_value_heads", heads)
     return heads, kv_heads, head_dim(reader, heads)
@@ -24,7 +27,8 @@ def head_dim(reader: Reader, heads: int) -> int:
     hidden = reader.dim("hidden_size")
     if hidden % heads and not reader.missing:
         raise InvalidConfig(
-            f"{reader.model_type}: hidden_size {hidden} does not divide by num_attention_heads {heads}, and head_dim is not stated",
+            f"{reader.model_type}: hidden_size {hidden} does not divide by num_attention_heads {heads}, "
+            "and head_dim is not stated",
             fields=("hidden_size", "num_attention_heads"),
         )
     return max(hidden // heads, 1)
@@ -159,7 +163,10 @@ def latent(
 
 
 def with_indexer(attention: Attention, reader: Reader, *, owns: bool = True) -> Attention:
-    """The lightning indexer of sparse attention: `qr·nh·di + d·di + d·nh` and a LayerNorm of 2·di; its cache holds di elements a token."""
+    """The lightning indexer of sparse attention: `qr·nh·di + d·di + d·nh` and a LayerNorm of 2·di.
+
+    Its cache holds di elements a token.
+    """
     heads, dim = reader.dim("index_n_heads"), reader.dim("index_head_dim")
     hidden = reader.dim("hidden_size")
     query_in = attention.q_rank or hidden

@@ -25,7 +25,8 @@ def class_defaults() -> dict[str, dict[str, Any]]:
 class Wrapper:
     """A multimodal model around a language model.
 
-    `text` is the language model's type where the nested configuration names none. `tied_by` says whose word decides on tied embeddings:
+    `text` is the language model's type where the nested configuration names none. `tied_by` says whose word decides
+    on tied embeddings:
     outer (the wrapper's, by default `tied`), either, text (the nested one), never.
     """
 

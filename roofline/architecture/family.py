@@ -1,6 +1,7 @@
 """What a family of models does that its configuration does not say: one declarative row each.
 
-An expression (type `Flag`) is '' for never, 'yes' for always, or the name of a configuration key that decides ('a|b' either,
+An expression (type `Flag`) is '' for never, 'yes' for always, or the name of a configuration key that decides ('a|b'
+either,
 '!a' not a).
 """
 
@@ -21,7 +22,8 @@ class Family:
     o_bias: Flag = "attention_bias"
     qk_norm: str = ""  # '', head (one head dimension each), head_bias, full (all heads), full_if_window
     qk_norm_if: Flag = "yes"
-    query_gate: str = ""  # '', width (one gate for each channel), double (the same, out of the query projection), head (one for each head)
+    # '', width (a gate for each channel), double (the same, out of the query projection), head (one for each head)
+    query_gate: str = ""
     query_gate_if: Flag = "yes"
     sinks: str = ""  # '', all, window: one learned logit for each head
     attention_norm: bool = False  # a norm over the attention's output before the projection (BitNet)

@@ -80,8 +80,7 @@ def experts(reader: Reader, family: Family, index: int = 0) -> FeedForward:
     latent = reader.count("moe_latent_size") or hidden
     shared = shared_width(reader, width, index)
     routed = count * matrices * latent * width
-    if family.expert_bias:
-        routed += count * ((matrices - 1) * width + hidden)
+    routed_biases = count * ((matrices - 1) * width + hidden) * family.expert_bias
     router = hidden * count + count * reader.flags(family.router_bias)
     bias = reader.flags(family.mlp_flag) and not family.expert_bias
     return FeedForward(
@@ -91,7 +90,8 @@ def experts(reader: Reader, family: Family, index: int = 0) -> FeedForward:
         expert_width=width,
         expert_matrices=matrices,
         shared_width=shared,
-        routed=routed,
+        routed=routed + routed_biases,
+        routed_biases=routed_biases,
         shared=matrices * hidden * shared + (hidden if family.shared_gate and shared else 0),
         router=router,
         weights=2 * hidden * latent if latent != hidden else 0,

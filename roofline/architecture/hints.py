@@ -1,4 +1,7 @@
-"""Architectures from the dimensions that a paper or a table gives: `hidden=8192;layers=80;heads=64;ffn=32768;vocab=50368`."""
+"""Architectures from the dimensions that a paper or a table gives.
+
+`hidden=8192;layers=80;heads=64;ffn=32768;vocab=50368`.
+"""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -20,7 +23,8 @@ NEMOTRON_STATE, NEMOTRON_GROUPS, NEMOTRON_HEAD_DIM = 256, 8, 64
 def from_hint(text: str, params_b: float | None = None) -> Architecture:
     """The architecture that a hint describes. Keys: hidden, layers, heads, kv_heads, ffn, vocab, experts, topk, tied.
 
-    What a hint leaves open (gated or not, tied or not, experts in each layer or every other) is decided by `params_b`, in 10^9,
+    What a hint leaves open (gated or not, tied or not, experts in each layer or every other) is decided by
+    `params_b`, in 10^9,
     where given; else a feed-forward of four times the width is an ungated GPT, any other a gated Llama. Raises
     UnsupportedArchitecture where width or depth is missing and cannot be had from the size.
     """

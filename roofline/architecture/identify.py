@@ -34,9 +34,12 @@ LLAMA_LIKE = Family(
 
 # Keys whose meaning for a Llama-like decoder is known, and words in keys that shape no layer.
 FAMILIAR = {
-    *CORE, "num_key_value_heads", "head_dim", "sliding_window", "layer_types", "sliding_window_pattern", "num_experts", "num_experts_per_tok", "moe_intermediate_size",
-    "n_shared_experts", "shared_intermediate_size", "first_k_dense_replace", "moe_layer_freq", "decoder_sparse_step", "mlp_only_layers", "kv_lora_rank", "q_lora_rank",
-    "qk_rope_head_dim", "qk_nope_head_dim", "qk_head_dim", "v_head_dim", "max_window_layers", "mlp_layer_types", "n_group", "topk_group", "text_config", "quantization_config",
+    *CORE,
+    "num_key_value_heads", "head_dim", "sliding_window", "layer_types", "sliding_window_pattern", "num_experts",
+    "num_experts_per_tok", "moe_intermediate_size", "n_shared_experts", "shared_intermediate_size",
+    "first_k_dense_replace", "moe_layer_freq", "decoder_sparse_step", "mlp_only_layers", "kv_lora_rank",
+    "q_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim", "qk_head_dim", "v_head_dim", "max_window_layers",
+    "mlp_layer_types", "n_group", "topk_group", "text_config", "quantization_config",
     "num_nextn_predict_layers", "vision_config", "architectures", "auto_map",
 }  # fmt: skip
 NORMS = (
@@ -52,8 +55,9 @@ NORMS = (
 )
 GATED = ("silu", "swish", "swiglu")
 HARMLESS = re.compile(
-    r"rope|rotary|position|token|eps|drop|init|scal|act|version|dtype|cache|seed|theta|label|pretrain|coef|norm|logit|temperature|mult|beam|length|penalty|top_|range|softcap|"
-    r"task|image|audio|video|vision|mtp|ep_size|alpha|path|name|generation|chunk_size_feed|pad|return|output|window_context|compress_dtype|aux|jitter|use_"
+    r"rope|rotary|position|token|eps|drop|init|scal|act|version|dtype|cache|seed|theta|label|pretrain|coef|norm|logit"
+    r"|temperature|mult|beam|length|penalty|top_|range|softcap|task|image|audio|video|vision|mtp|ep_size|alpha|path"
+    r"|name|generation|chunk_size_feed|pad|return|output|aux|jitter|use_"
 )
 
 
@@ -73,7 +77,7 @@ class Subject:
 def identify(config: Mapping[str, Any]) -> Subject:
     """Find the language model, its family and the defaults for what its configuration leaves out."""
     chain = _chain(config)
-    text, nested = chain[-1], len(chain) > 1
+    nested = len(chain) > 1
     kinds = [_model_type(section) for section in chain]
     for section, kind in zip(chain, kinds, strict=True):
         _refuse(section, kind)
@@ -133,7 +137,10 @@ def _tie(chain: list[Mapping[str, Any]], wrapper: str) -> dict[str, bool]:
 
 
 def _by_structure(chain: list[Mapping[str, Any]], kind: str, wrapper: str) -> Subject:
-    """An unknown model_type whose keys are those of Llama is read as Llama with what the keys say; any other is refused."""
+    """An unknown model_type whose keys are those of Llama is read as Llama with what the keys say.
+
+    Any other is refused.
+    """
     shown, text = kind or "unknown", chain[-1]
     given = canonical(text)
     missing = [name for name in CORE if given.get(name) is None]
@@ -154,7 +161,10 @@ def _by_structure(chain: list[Mapping[str, Any]], kind: str, wrapper: str) -> Su
 
 
 def _is_strange(key: Any, value: Any) -> bool:
-    """Whether a key may shape layers in a way that Llama's do not: a number, list or section under an unfamiliar name."""
+    """Whether a key may shape layers in a way that Llama's do not: a number.
+
+    List or section under an unfamiliar name.
+    """
     if key in FAMILIAR or not isinstance(key, str) or HARMLESS.search(key):
         return False
     if isinstance(value, bool) or value is None or isinstance(value, str):

@@ -1,6 +1,7 @@
 """Layers as values: what one block of a model holds, counted exactly.
 
-All counts are parameters of one layer; `weights` are matrices of GEMMs, the rest are vectors. KV and state counts are elements, so
+All counts are parameters of one layer; `weights` are matrices of GEMMs, the rest are vectors. KV and state counts are
+elements, so
 that a precision can be chosen later.
 """
 
@@ -97,6 +98,7 @@ class FeedForward:
     expert_matrices: int = 0
     shared_width: int = 0
     routed: int = 0  # all experts, their biases included
+    routed_biases: int = 0
     shared: int = 0
     router: int = 0
     norms: int = 0
@@ -134,7 +136,8 @@ class Layer:
 
     @property
     def params(self) -> int:
-        parts = (*self.attentions, *self.feed_forwards, *((self.recurrent,) if self.recurrent else ()))
+        parts: list[Attention | FeedForward | Recurrent] = [*self.attentions, *self.feed_forwards]
+        parts += [self.recurrent] if self.recurrent else []
         return self.norms + self.other + sum(part.params for part in parts)
 
 

@@ -104,7 +104,10 @@ class Architecture:
 
     @cached_property
     def flops_per_token(self) -> int:
-        """Forward FLOPs of one token without attention scores: 2 x active parameters that are multiplied, not looked up."""
+        """Forward FLOPs of one token without attention scores: 2 x active parameters that are multiplied.
+
+        Not looked up.
+        """
         looked_up = self.lookup_params + (self.embedding_params if self.lm_head_params else 0)
         return 2 * (self.active_params - looked_up)
 
@@ -118,7 +121,10 @@ class Architecture:
 
     @cached_property
     def window(self) -> int | None:
-        """The window of the layers that have one; None where none keeps a windowed cache. The widest where they differ."""
+        """The window of the layers that have one; None where none keeps a windowed cache.
+
+        The widest where they differ.
+        """
         return max((a.window for _, a in self.attentions() if a.window_elements), default=None)
 
     @cached_property

@@ -1,7 +1,7 @@
 """From a configuration to an `Architecture`."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from roofline.architecture import build, special, vision
 from roofline.architecture.errors import UnsupportedArchitecture
@@ -16,7 +16,8 @@ from roofline.architecture.reading import Reader
 def parse(config: Mapping[str, Any], *, name: str = "") -> Architecture:
     """A Hugging Face config.json, as it is, to an architecture with exact counts.
 
-    Raises UnsupportedArchitecture where the configuration is of no decoder-only language model, leaves dimensions out or
+    Raises UnsupportedArchitecture where the configuration is of no decoder-only language model, leaves dimensions out
+    or
     contradicts itself; the message names the architecture and the fields.
     """
     if not isinstance(config, Mapping):
@@ -75,9 +76,13 @@ def _rope_table_factor(text: Mapping[str, Any]) -> float:
         if isinstance(stated, Mapping):
             scaling = stated.get("full_attention", stated)
             factor = scaling.get("factor", 1.0) if isinstance(scaling, Mapping) else 1.0
-            if isinstance(factor, int | float) and "linear" in (scaling.get("rope_type"), scaling.get("type")):
-                return max(float(factor), 1.0)
+            if _is_factor(factor) and "linear" in (scaling.get("rope_type"), scaling.get("type")):
+                return float(factor)
     return 1.0
+
+
+def _is_factor(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 1 <= value <= 10_000
 
 
 def _groups(layers: list[Layer]) -> tuple[LayerGroup, ...]:

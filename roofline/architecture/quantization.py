@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any
 
 GROUP = 128  # usual group of 4-bit integers where the configuration is silent
@@ -22,7 +23,8 @@ EXCEPTIONS = (
 class Quantization:
     """How the weights of a checkpoint are stored.
 
-    `weights` is the scenario format nearest to it (fp8, fp8_block, int4_g128 …), `experts` that of routed experts where they differ.
+    `weights` is the scenario format nearest to it (fp8, fp8_block, int4_g128 …), `experts` that of routed experts
+    where they differ.
     `only_experts`: nothing else is quantised. `exceptions` are the patterns of modules that stay at 16 bit.
     """
 
@@ -44,13 +46,17 @@ class Quantization:
 
 
 def _matches(patterns: tuple[str, ...], name: str) -> bool:
+    plain, wild = _sorted(patterns)
     words = name.split(".")
-    runs = {".".join(words[i:j]) for i in range(len(words)) for j in range(i + 1, len(words) + 1)}
-    return any(pattern in runs if _is_plain(pattern) else _matches_wild(pattern, name) for pattern in patterns)
+    runs = (".".join(words[i:j]) for i in range(len(words)) for j in range(i + 1, len(words) + 1))
+    return any(run in plain for run in runs) or any(_matches_wild(pattern, name) for pattern in wild)
 
 
-def _is_plain(pattern: str) -> bool:
-    return "*" not in pattern and not pattern.startswith("re:")
+@lru_cache(maxsize=512)
+def _sorted(patterns: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Names to look up, and the rest: wildcards and regular expressions."""
+    wild = tuple(pattern for pattern in patterns if "*" in pattern or pattern.startswith("re:"))
+    return frozenset(patterns) - set(wild), wild
 
 
 def _matches_wild(pattern: str, name: str) -> bool:
@@ -63,7 +69,10 @@ def _matches_wild(pattern: str, name: str) -> bool:
 
 
 def parse_quantization(config: Mapping[str, Any]) -> Quantization | None:
-    """The quantisation that a checkpoint states; None where it states none or one that has no name among the formats."""
+    """The quantisation that a checkpoint states.
+
+    None where it states none or one that has no name among the formats.
+    """
     section = config.get("quantization_config")
     if not isinstance(section, Mapping):
         return None
@@ -90,7 +99,7 @@ def _exceptions(section: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _from_layers(pattern: str) -> str:
     """`model.language_model.layers.3.mlp` and `layers.3.mlp` name the same module."""
-    if pattern.startswith("re:") or pattern.startswith("*"):
+    if pattern.startswith(("re:", "*")):
         return pattern
     place = pattern.find("layers.")
     return pattern[place:] if place > 0 else pattern
@@ -106,7 +115,7 @@ def _stored(method: str, section: Mapping[str, Any]) -> tuple[str, float, int] |
     if method in ("bitsandbytes", "bitsandbytes_4bit", "bitsandbytes_8bit"):
         return ("nf4", 4, 64) if section.get("load_in_4bit") or method.endswith("4bit") else ("int8", 8, 0)
     if method in ("mxfp4", "mxfp8", "nvfp4"):
-        return {"mxfp4": ("mxfp4", 4, 32), "mxfp8": ("mxfp8", 8, 32), "nvfp4": ("nvfp4", 4, 16)}[method]  # type: ignore[return-value]
+        return method, 8 if method == "mxfp8" else 4, 16 if method == "nvfp4" else 32
     if (
         method in ("compressed-tensors", "modelopt", "modelopt_fp4", "modelopt_mixed", "quark")
         or "quant_algo" in section

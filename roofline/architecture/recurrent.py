@@ -1,6 +1,7 @@
 """Layers with a constant state, counted: projections, convolution, and the vectors of each kind of recurrence.
 
-Convolution state holds (kernel - 1) columns. FLOPs of the scan are those of updating and reading the state for one token.
+Convolution state holds (kernel - 1) columns. FLOPs of the scan are those of updating and reading the state for one
+token.
 """
 
 import math
@@ -52,7 +53,10 @@ def mamba2(
     out_bias: str = "mamba_proj_bias",
     conv_bias: str = "mamba_conv_bias",
 ) -> Recurrent:
-    """Mamba-2: one input projection to z, x, B, C and dt: `d·(2·di + 2·g·n + h)`; A, D and dt bias are one each a head."""
+    """Mamba-2: one input projection to z, x, B, C and dt: `d·(2·di + 2·g·n + h)`; A.
+
+    D and dt bias are one each a head.
+    """
     hidden = reader.dim("hidden_size")
     state, kernel = reader.dim("mamba_d_state", 128), reader.dim("mamba_d_conv", 4)
     convolved = inner + 2 * groups * state
@@ -73,7 +77,10 @@ def mamba2(
 
 
 def gated_delta(reader: Reader, *, full_gate: bool = True) -> Recurrent:
-    """Gated delta rule (Qwen3-Next, Olmo-Hybrid): q, k, v, z and two gates a value head; a short convolution over q, k and v."""
+    """Gated delta rule (Qwen3-Next, Olmo-Hybrid): q, k, v, z and two gates a value head; a short convolution over q.
+
+    K and v.
+    """
     hidden = reader.dim("hidden_size")
     key_heads, value_heads = reader.dim("linear_num_key_heads"), reader.dim("linear_num_value_heads")
     key_dim, value_dim = reader.dim("linear_key_head_dim"), reader.dim("linear_value_head_dim")
@@ -92,7 +99,10 @@ def gated_delta(reader: Reader, *, full_gate: bool = True) -> Recurrent:
 
 
 def kimi_delta(reader: Reader, *, full_rank_gate: bool, full_rank_decay: bool = False) -> Recurrent:
-    """Kimi delta attention: q, k, v of H·hd, a decay for each channel through a low rank, an output gate, beta a head."""
+    """Kimi delta attention: q, k, v of H·hd, a decay for each channel through a low rank, an output gate.
+
+    Beta a head.
+    """
     hidden = reader.dim("hidden_size")
     linear = reader.section("linear_attn_config")
     heads = _of(reader, linear, "num_heads", "linear_num_heads", reader.dim("num_attention_heads"))

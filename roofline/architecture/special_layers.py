@@ -13,7 +13,10 @@ from roofline.architecture.reading import Reader
 
 
 def nas(reader: Reader, family: Family) -> Draft:
-    """Searched models (Nemotron-NAS, Deci): each block has its own KV groups and width, or none, or a linear layer in its place."""
+    """Searched models (Nemotron-NAS, Deci): each block has its own KV groups and width, or none.
+
+    Or a linear layer in its place.
+    """
     count = patterns.layer_count(reader)
     blocks = reader.get("block_configs")
     if not isinstance(blocks, list | tuple):
@@ -49,13 +52,18 @@ def _deci(reader: Reader, family: Family, count: int) -> Draft:
 
 def _searched(reader: Reader, family: Family, block: Mapping[str, Any]) -> Layer:
     hidden = reader.dim("hidden_size")
-    attn, ffn = (block.get(key) if isinstance(block.get(key), Mapping) else {} for key in ("attention", "ffn"))
-    own, linear = _searched_attention(reader, family, attn or {}), 0
-    linear += hidden * hidden * bool((attn or {}).get("replace_with_linear"))
-    forward = _searched_forward(reader, family, ffn or {})
-    linear += hidden * hidden * bool((ffn or {}).get("replace_with_linear"))
-    norms = sum(hidden for section in (attn or {}, ffn or {}) if not section.get("no_op"))
-    return Layer(attention=own, feed_forward=forward, norms=norms, other=linear)
+    attn, ffn = _part(block, "attention"), _part(block, "ffn")
+    return Layer(
+        attention=_searched_attention(reader, family, attn),
+        feed_forward=_searched_forward(reader, family, ffn),
+        norms=sum(hidden for section in (attn, ffn) if not section.get("no_op")),
+        other=sum(hidden * hidden for section in (attn, ffn) if section.get("replace_with_linear")),
+    )
+
+
+def _part(block: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    section = block.get(name)
+    return section if isinstance(section, Mapping) else {}
 
 
 def _searched_attention(reader: Reader, family: Family, section: Mapping[str, Any]) -> Attention | None:

@@ -171,7 +171,8 @@ def griffin(reader: Reader, family: Family) -> Draft:
 
 # Letters of hybrid_override_pattern and words of layers_block_type.
 BLOCKS = {
-    "M": "mamba", "*": "attention", "-": "mlp", "E": "moe", "mamba": "mamba", "mamba2": "mamba", "linear_attention": "mamba",
+    "M": "mamba", "*": "attention", "-": "mlp", "E": "moe",
+    "mamba": "mamba", "mamba2": "mamba", "linear_attention": "mamba",
     "attention": "attention", "full_attention": "attention", "mlp": "mlp", "moe": "moe",
 }  # fmt: skip
 
@@ -282,7 +283,10 @@ def _shared_stack(
     blocks: int,
     adapters: int = 0,
 ) -> Draft:
-    """The shared block's parameters count once, its cache in each layer that calls it; each caller has a projection of its own."""
+    """The shared block's parameters count once, its cache in each layer that calls it.
+
+    Each caller has a projection of its own.
+    """
     hidden = reader.dim("hidden_size")
     draft = build.outside(reader, family)
     plain = Layer(recurrent=mixer, norms=hidden)

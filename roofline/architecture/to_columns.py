@@ -1,4 +1,7 @@
-"""An architecture as the engine's columns: layers sorted into slots, dimensions averaged where they differ within one."""
+"""An architecture as the engine's columns: layers sorted into slots.
+
+Dimensions averaged where they differ within one.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -11,7 +11,8 @@ from roofline.architecture.errors import InvalidConfig
 from roofline.architecture.model import Architecture
 from roofline.architecture.parse import parse
 
-# Width and depth of well-known dense models by parameters in 10^9: Pythia, Llama 2 and 3, Qwen, Mistral-Large; the last continues the line.
+# Width and depth of well-known dense models by parameters in 10^9: Pythia, Llama 2 and 3, Qwen, Mistral-Large; the
+# last continues the line.
 SIZES_B = (0.07, 0.16, 0.4, 1.0, 1.6, 3.2, 8.0, 13.0, 32.0, 70.0, 123.0, 405.0, 1000.0, 10000.0)
 WIDTHS = (512, 768, 1024, 2048, 2048, 3072, 4096, 5120, 6144, 8192, 12288, 16384, 20480, 49152)
 VOCAB, SMALL_VOCAB, SMALL_B = 128_256, 32_000, 0.3
@@ -25,7 +26,8 @@ SMALLEST_B, LARGEST_B = 0.01, 100_000.0
 def typical(params_b: float, active_params_b: float | None = None) -> Architecture:
     """A Llama-like dense model, or a mixture of experts where fewer parameters are active, of the size asked for.
 
-    params_b and active_params_b in 10^9. Totals are within 1 % of what was asked; a note in `warnings` gives the dimensions.
+    params_b and active_params_b in 10^9. Totals are within 1 % of what was asked; a note in `warnings` gives the
+    dimensions.
     Raises InvalidConfig for sizes that no model has.
     """
     _check(params_b, active_params_b)
@@ -47,7 +49,10 @@ def _check(params_b: float, active_b: float | None) -> None:
 
 
 def _width(size_b: float) -> int:
-    """Width between the known models, on logarithmic axes, a multiple of 1024 (512 and 64 for smaller ones), so that heads divide among ranks."""
+    """Width between the known models, on logarithmic axes, a multiple of 1024 (512 and 64 for smaller ones).
+
+    So that heads divide among ranks.
+    """
     width = float(np.exp(np.interp(math.log(size_b), np.log(SIZES_B), np.log(WIDTHS))))
     step = 1024 if width >= 3584 else 512 if width >= 1024 else 64
     return max(step, round(width / step) * step)
@@ -98,7 +103,8 @@ def _dense(params_b: float) -> Architecture:
 def _mixture(params_b: float, active_b: float) -> Architecture:
     """Equal experts of which 8 are active, and a shared one.
 
-    The two sizes fix the width of an expert, `(total - active)/(3·L·d·(E - 8))`; E is the smallest round number that leaves room for
+    The two sizes fix the width of an expert, `(total - active)/(3·L·d·(E - 8))`; E is the smallest round number that
+    leaves room for
     the shared expert, whose width makes up what is missing in the active size.
     """
     total, active = params_b * 1e9, active_b * 1e9

@@ -1,6 +1,7 @@
 """Vision towers and their projectors, counted apart from the language model.
 
-A tower is a stack of equal blocks of width d and feed-forward ff between a patch embedding and a projector to the language model's
+A tower is a stack of equal blocks of width d and feed-forward ff between a patch embedding and a projector to the
+language model's
 width D. Where a configuration leaves its tower out, or has one that is not described here, there is no count.
 """
 
