@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from roofline.codes import FRAMEWORKS, LORA_TARGETS, RECOMPUTES, TRAINING_PRECISIONS
+from roofline.codes import FRAMEWORKS, RECOMPUTES, TRAINING_PRECISIONS
 from roofline.columns import Batch
 from roofline.memory.constants import TrainingConstants
-from roofline.memory.states import LORA, WIDE
+from roofline.memory.states import ALL_LINEAR, LORA, WIDE
 
 Column = Any
 SELECTIVE, FULL = RECOMPUTES.index("selective"), RECOMPUTES.index("full")
@@ -78,13 +78,13 @@ def attention_token_bytes(batch: Batch) -> Column:
     )
 
 
-def feed_token_bytes(batch: Batch) -> Column:
-    """Feed-forwards, one token, summed over all layers, before tensor parallelism; 16 bit."""
-    model, run = batch.model, batch.training
-    assert run is not None
-    # Where nothing in the feed-forward is trained the product of gate and up is not needed again.
-    untrained = (run.method >= LORA) & (run.lora_targets != LORA_TARGETS.index("all_linear"))
-    dense = model.mlp_layers * model.mlp_width * 2.0 * (model.mlp_matrices - untrained * 1.0)
+def feed_token_bytes(batch: Batch, untrained: Column) -> Column:
+    """Feed-forwards, one token, summed over all layers, before tensor parallelism; 16 bit.
+
+    Where nothing in them is trained (`untrained` 1, else 0) the product of gate and up is not needed again.
+    """
+    model = batch.model
+    dense = model.mlp_layers * model.mlp_width * 2.0 * (model.mlp_matrices - untrained)
     shared = model.moe_layers * model.shared_width * 2.0 * model.expert_matrices
     routed = model.moe_layers * (
         model.top_k * (2.0 * model.expert_matrices * model.expert_width + 4.0 * model.hidden) + 4.0 * model.experts
@@ -141,9 +141,11 @@ def activations(batch: Batch, layers: Column, constants: TrainingConstants) -> A
     replicated_share = 1.0 + (layout.sequence_parallel > 0) * (1.0 / tp - 1.0)
     entry = 2.0 * model.hidden * replicated_share
     dropout = DROPPING[run.framework] * ((model.mlp_matrices == 2) & (model.moe_layers == 0))
-    feed = feed_token_bytes(batch)
+    # Adapters on attention alone: frozen feed-forwards keep neither their inputs nor the product.
+    untrained = 1.0 * ((run.method >= LORA) & (run.lora_targets != ALL_LINEAR))
+    feed = feed_token_bytes(batch, untrained)
     divided = attention_token_bytes(batch) + feed - narrow * narrow_token_bytes(batch)
-    kept = (4.0 + dropout - narrow) * entry + divided * layer_share / tp
+    kept = (4.0 + dropout - narrow - untrained * (1.0 - narrow / 2)) * entry + divided * layer_share / tp
     flash = batch.levers.flash_attention_2 + batch.levers.flash_attention_3 > 0
     heads = model.full_layers * model.heads + model.window_layers * model.window_heads
     scores = 5.0 * (heads + model.mla_layers * model.mla_heads) * layer_share * run.seq_len / tp * (1.0 - flash)

@@ -95,7 +95,8 @@ def weight_bytes(batch: Batch, held: Shard) -> Column:
     projections = (model.attention_params + model.recurrent_params) * attention + model.expert_params * body
     feeds = (model.mlp_params + model.shared_expert_params) * feed
     tables = (model.embedding_params + model.lookup_params) * table + model.lm_head_params * head
-    whole = projections + feeds + tables + (model.norm_params + model.other_params + model.router_params) * rest
+    vectors = model.norm_params + model.other_params + model.router_params + model.vision_params
+    whole = projections + feeds + tables + vectors * rest
     known = load.weight_bytes_override
     return stored * np.where(known > 0, known / whole, 1.0)
 
@@ -206,8 +207,12 @@ def serving(batch: Batch, constants: ServingConstants | None = None) -> ServingM
     asked = np.where(load.concurrency < np.inf, np.ceil(load.concurrency / layout.dp), most)
     kept = allocates * asked * one + (1.0 - allocates) * np.maximum(available, one)
     lacking = np.maximum(kept - available, 0.0)
-    grouped = (held.window_token + held.state > 0) | held.grouped
-    tokens = usable / held.block * BLOCK + grouped * (usable / one * longest - usable / held.block * BLOCK)
+    # Tokens: all blocks where layers are alike; else as many as sequences of the longest kind hold, or, where their
+    # windows save nothing, as the groups share blocks.
+    groups = held.full_groups + held.window_groups + held.state_groups
+    shared = usable / held.block * BLOCK / (1.0 + held.grouped * (groups - 1.0))
+    uneven = held.window_token + held.state > 0
+    tokens = shared + uneven * (np.maximum(shared * held.grouped, usable / one * longest) - shared)
     return ServingMemory(
         weights_bytes=weights,
         kv_cache_bytes=kept,

@@ -21,6 +21,7 @@ from roofline.architecture import Architecture
 from roofline.columns import Batch, Gpu, Layout, Levers, Model, Serving
 from roofline.hardware import Gpu as Accelerator
 from roofline.hardware import presets
+from roofline.memory.checkpoint import stored_bytes
 from roofline.units import GIB
 from roofline.versions import release_year
 
@@ -191,7 +192,7 @@ def start_of(
         pp=_or(_number(row["pp"]), 1.0),
         utilization=_number(row["gpu_memory_utilization"]),
         max_model_len=_or(length, float(model.max_position) or DEFAULT_LENGTH),
-        weight_bytes=math.nan,
+        weight_bytes=stored_bytes(found, weights),
     )
 
 
