@@ -1,17 +1,22 @@
-"""Child processes that never outlive their parent."""
+"""Child processes that never outlive their parent. Forked, not started anew: what is imported once serves all."""
 
 import ctypes
+import multiprocessing
 import os
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from multiprocessing.connection import wait
+from multiprocessing.context import ForkProcess
 from types import FrameType
+
+from django.db import connections
 
 PR_SET_PDEATHSIG = 1
 GRACE_S = 5.0
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def die_with_parent() -> None:
@@ -20,27 +25,38 @@ def die_with_parent() -> None:
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def start(command: Sequence[str]) -> subprocess.Popen[bytes]:
-    """Start a child in a session of its own, so that Ctrl-C reaches the parent alone, which then stops all in order."""
-    return subprocess.Popen(command, start_new_session=True, preexec_fn=die_with_parent)  # noqa: PLW1509
+def _run_apart(run: Callable[[], None]) -> None:
+    """In a session of its own, so that Ctrl-C reaches the parent alone, which then stops all in order."""
+    for number in STOPPING:
+        signal.signal(number, signal.SIG_DFL)
+    os.setsid()
+    die_with_parent()
+    run()
 
 
-def _signal_group(child: subprocess.Popen[bytes], number: int) -> None:
+def start(name: str, run: Callable[[], None]) -> ForkProcess:
+    """Start a child that does `run`."""
+    connections.close_all()  # a connection belongs to one process
+    child = multiprocessing.get_context("fork").Process(target=_run_apart, args=(run,), name=name)
+    child.start()
+    return child
+
+
+def _signal_group(child: ForkProcess, number: int) -> None:
     with suppress(ProcessLookupError):
-        os.killpg(child.pid, number)
+        os.killpg(child.pid or 0, number)
 
 
-def stop(children: Sequence[subprocess.Popen[bytes]]) -> None:
+def stop(children: Sequence[ForkProcess]) -> None:
     """End the children and all that they started: first politely, after five seconds for certain."""
     for child in children:
         _signal_group(child, signal.SIGTERM)
     deadline = time.monotonic() + GRACE_S
     for child in children:
-        with suppress(subprocess.TimeoutExpired):
-            child.wait(max(0.0, deadline - time.monotonic()))
+        child.join(max(0.0, deadline - time.monotonic()))
     for child in children:
         _signal_group(child, signal.SIGKILL)
-        child.wait()
+        child.join()
 
 
 class Stopped(Exception):
@@ -48,21 +64,18 @@ class Stopped(Exception):
 
 
 def _raise_stopped(number: int, frame: FrameType | None) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    for each in STOPPING:
+        signal.signal(each, signal.SIG_IGN)
     raise Stopped
 
 
 def stop_on_signals() -> None:
     """Turn the first SIGINT, SIGTERM or SIGHUP into Stopped; later ones are ignored while the children end."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in STOPPING:
         signal.signal(number, _raise_stopped)
 
 
-def wait_any(children: Sequence[subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
+def wait_any(children: Sequence[ForkProcess]) -> ForkProcess:
     """Wait until one child ends by itself, and return it."""
-    while True:
-        for child in children:
-            if child.poll() is not None:
-                return child
-        time.sleep(0.2)
+    wait([child.sentinel for child in children])
+    return next(child for child in children if child.exitcode is not None)

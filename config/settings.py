@@ -274,4 +274,6 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env.str("ROOFTREE_LOG_LEVEL", default="WARNING")},
+    # The embedded broker has no host name, and kombu says so at each start; an unknown address is no event.
+    "loggers": {"kombu.connection": {"level": "ERROR"}, "django.request": {"level": "ERROR"}},
 }

@@ -192,9 +192,9 @@ class House:
 
     def worker(self) -> subprocess.Popen[bytes]:
         """Start a Celery worker as `manage.py serve` does."""
-        from config.management.commands.serve import worker_command
+        from config.management.commands.serve import WORKER
 
-        return self.start(*worker_command())
+        return self.start(sys.executable, "-m", "celery", "--app", "config", *WORKER)
 
     def end(self) -> None:
         """End what still runs."""
