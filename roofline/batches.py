@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from roofline import codes, hardware
 from roofline.columns import Batch, Gpu, Layout, Levers, Model, Serving, Training
 from roofline.fields import OPTIMIZATIONS
+from roofline.memory.checkpoint import stored_bytes
 from roofline.question import Question
 from roofline.scenario import Scenario
 from roofline.units import GIGA
@@ -114,5 +115,5 @@ def _serving(question: Question) -> Serving:
         prefill_tp=float(get("inference.disaggregated.prefill.tp", 0)),
         decode_gpus=float(get("inference.disaggregated.decode.gpus", 0)),
         decode_tp=float(get("inference.disaggregated.decode.tp", 0)),
-        weight_bytes_override=math.nan,
+        weight_bytes_override=stored_bytes(question.architecture, get("inference.weights")),
     )
