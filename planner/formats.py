@@ -97,6 +97,11 @@ def usd(value: object) -> str:
     return f"{sign}${Decimal(size).quantize(Decimal('0.01'), ROUND_HALF_UP)}"
 
 
+def energy(value: object) -> str:
+    """kWh with the prefix that reads best: 0.526 -> 526 Wh; unknown where it is nothing."""
+    return si(float(value) * 1e3, "Wh") if is_number(value) and value else EMPTY  # type: ignore[arg-type]
+
+
 def percent(value: object, digits: int = 3) -> str:
     """A share as per cent: 0.4312 -> 43.1 %."""
     return f"{sig(float(value) * 100, digits)} %" if is_number(value) else EMPTY  # type: ignore[arg-type]
@@ -107,7 +112,16 @@ def ratio(value: object) -> str:
     return f"{sig(value)}×" if is_number(value) else EMPTY
 
 
-FORMATS = {"sig": sig, "whole": whole, "gib": gib, "seconds": seconds, "usd": usd, "percent": percent, "ratio": ratio}
+FORMATS = {
+    "energy": energy,
+    "sig": sig,
+    "whole": whole,
+    "gib": gib,
+    "seconds": seconds,
+    "usd": usd,
+    "percent": percent,
+    "ratio": ratio,
+}
 
 
 def formatted(value: object, kind: str) -> str:

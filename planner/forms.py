@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from planner.models import Scenario
-from planner.queries import flat_values
+from planner.queries import flat_values, plain_number
 from planner.space import is_range, range_text
 from roofline.fields import BY_PATH, FIELDS, Field
 from roofline.scenario import DEFAULT_OPTIMIZATIONS
@@ -225,8 +225,8 @@ def _shown(value: Any) -> str:
         return range_text(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, float):
-        return f"{value:.6g}"
+    if isinstance(value, int | float):
+        return plain_number(value)
     return json.dumps(value, indent=1) if isinstance(value, dict) else str(value)
 
 

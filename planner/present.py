@@ -62,7 +62,7 @@ COST = (
     Metric("cost.usd_per_run", gettext_lazy("Cost of the run"), "usd", -1),
     Metric("cost.usd_per_million_output_tokens", gettext_lazy("Per million output tokens"), "usd", -1),
     Metric("cost.usd_per_million_total_tokens", gettext_lazy("Per million tokens"), "usd", -1),
-    Metric("cost.energy_kwh", gettext_lazy("Energy"), "si:kWh", -1),
+    Metric("cost.energy_kwh", gettext_lazy("Energy"), "energy", -1),
 )
 MEMORY = (
     Metric("memory.per_gpu.total_bytes", gettext_lazy("Memory per GPU"), "gib", -1),
@@ -181,6 +181,16 @@ def _price(result: Result) -> str:
     if million and workload_of(result) == "inference":
         return _("%(price)s per million output tokens.") % {"price": usd(million)}
     return _("%(price)s per hour.") % {"price": usd(hour)} if hour else _("No price is known.")
+
+
+def price_words(result: Result) -> str:
+    """Dollars for a GPU and hour, and where the figure is from."""
+    price = value_at(result, "cost.price")
+    if not price:
+        return str(_("none known"))
+    facts = (price.get(key) for key in ("basis", "provider", "instance_type", "region", "date", "source"))
+    hourly = _("%(price)s per GPU and hour") % {"price": usd(price.get("usd_per_gpu_hour"))}
+    return " · ".join([hourly, *(str(fact) for fact in facts if fact)])
 
 
 def headline(result: Result) -> list[dict[str, str]]:

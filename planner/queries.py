@@ -18,7 +18,7 @@ from roofline.scenario import DEFAULT_OPTIMIZATIONS
 # What an empty address asks: a question most people know.
 PAGE_DEFAULTS: dict[str, Any] = {"workload": "inference", "model": "llama-3.1-70b", "gpu": "h100-sxm"}
 WAYS_TO_NAME = {"model": ("model_config", "model_size.params_b"), "gpu": ("gpu_spec",)}
-CONTROLS = frozenset({"csrfmiddlewaretoken", "form_workload", "page", "next"})
+CONTROLS = frozenset({"csrfmiddlewaretoken", "form_workload", "sweep_name", "page", "next"})
 BOOLEANS = {"true": True, "false": False, "on": True, "1": True, "0": False}
 LONGEST_ADDRESS = 3800  # gunicorn reads request lines up to 4,094 bytes
 
@@ -165,9 +165,14 @@ def _text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, list | tuple):
         return ",".join(str(entry) for entry in value)
-    if isinstance(value, float):
-        return f"{value:.12g}"
+    if isinstance(value, int | float):
+        return plain_number(value)
     return json.dumps(value, separators=(",", ":")) if isinstance(value, Mapping) else str(value)
+
+
+def plain_number(value: float) -> str:
+    """A number as it is typed: 1024, 0.05, 1e12."""
+    return f"{value:.12g}".replace("e+", "e")
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from planner.charts import interval_of
 from planner.present import value_at
 from planner.queries import changed, query_of
 from planner.selectors import predictions_of
+from roofline.errors import ScenarioError
 from roofline.hardware import Gpu
 
 Scenario = Mapping[str, Any]
@@ -70,9 +71,11 @@ class Ranking:
 
 
 def ranking(scenario: Scenario, gpus: Iterable[Gpu], *, user: Any = None) -> Ranking:
-    """Predict the workload on all accelerators in one call and sort it."""
+    """Predict the workload on all accelerators in one call and sort it. ScenarioError where none can be answered."""
     asked = [(gpu, variant) for gpu in gpus for variant in variants(scenario, gpu)]
     answers = predictions_of([variant for _gpu, variant in asked], user=user)
+    if answers and all("error" in answer for answer in answers):
+        raise ScenarioError(answers[0]["error"]["fields"])
     workload = str(scenario["workload"])
     cost_path = cost_path_of(answers, workload)
     rows, refused = [], {}

@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from planner.present import change_words, value_at, workload_of
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
+
+from planner.forms import words
+from planner.present import value_at, workload_of
 from planner.queries import changed, query_of
 from planner.selectors import predictions_of
 
@@ -16,35 +20,55 @@ Result = Mapping[str, Any]
 CONCURRENCIES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 MOST_SHOWN = 5
 SMALLEST_GAIN = 0.02
-# Single changes worth trying; those that a scenario already has, or that cannot be, fall away by themselves.
-CHANGES: dict[str, tuple[dict[str, Any], ...]] = {
+FEWER_BITS = gettext_lazy("Fewer bits: check the accuracy on your own task.")
+OTHER_HARDWARE = gettext_lazy("Other hardware, another price.")
+
+
+@dataclass(frozen=True)
+class Idea:
+    """A single change worth a try, and what it may cost besides money."""
+
+    label: str | Promise
+    change: Mapping[str, Any]
+    risk: str | Promise = ""
+
+
+def _gpu(name: str, slug: str) -> Idea:
+    return Idea(name, {"gpu": slug}, OTHER_HARDWARE)
+
+
+# Those that a scenario already has, or that cannot be, fall away by themselves.
+IDEAS: dict[str, tuple[Idea, ...]] = {
     "inference": (
-        {"inference": {"weights": "fp8"}},
-        {"inference": {"weights": "int4_g128"}},
-        {"inference": {"weights": "nvfp4"}},
-        {"inference": {"kv_cache": "fp8"}},
-        {"inference": {"speculative": {"draft_tokens": 4, "acceptance": 0.7}}},
-        {"gpu": "h200-sxm"},
-        {"gpu": "b200-sxm"},
-        {"gpu": "mi300x"},
+        Idea(gettext_lazy("FP8 weights"), {"inference": {"weights": "fp8"}}, FEWER_BITS),
+        Idea(gettext_lazy("4-bit weights (INT4, groups of 128)"), {"inference": {"weights": "int4_g128"}}, FEWER_BITS),
+        Idea(gettext_lazy("4-bit weights (NVFP4)"), {"inference": {"weights": "nvfp4"}}, FEWER_BITS),
+        Idea(gettext_lazy("FP8 KV cache"), {"inference": {"kv_cache": "fp8"}}, FEWER_BITS),
+        Idea(
+            gettext_lazy("Speculative decoding (4 drafts, 70 % accepted)"),
+            {"inference": {"speculative": {"draft_tokens": 4, "acceptance": 0.7}}},
+            gettext_lazy("Depends on how predictable the text is."),
+        ),
+        _gpu("H200 SXM", "h200-sxm-141gb"),
+        _gpu("B200 SXM", "b200-sxm-180gb"),
+        _gpu("MI300X", "mi300x-192gb"),
     ),
     "training": (
-        {"training": {"precision": "fp8"}},
-        {"training": {"recompute": "none"}},
-        {"training": {"recompute": "selective"}},
-        {"training": {"micro_batch": 2}},
-        {
-            "optimizations": [
-                "flash_attention_3",
-                "fused_kernels",
-                "comm_overlap",
-                "topology_aware",
-                "hierarchical_allreduce",
-            ]
-        },
-        {"gpu": "h200-sxm"},
-        {"gpu": "b200-sxm"},
+        Idea(
+            gettext_lazy("FP8 training"),
+            {"training": {"precision": "fp8"}},
+            gettext_lazy("Watch the loss: some layers may need 16 bit."),
+        ),
+        Idea(gettext_lazy("No recomputation"), {"training": {"recompute": "none"}}),
+        Idea(gettext_lazy("Selective recomputation"), {"training": {"recompute": "selective"}}),
+        Idea(gettext_lazy("Micro-batch 2"), {"training": {"micro_batch": 2}}),
+        _gpu("H200 SXM", "h200-sxm-141gb"),
+        _gpu("B200 SXM", "b200-sxm-180gb"),
     ),
+}
+LEVERS = {
+    "inference": ("cuda_graphs", "continuous_batching", "chunked_prefill", "paged_attention"),
+    "training": ("flash_attention_3", "fused_kernels", "comm_overlap", "torch_compile"),
 }
 SPEED = {"inference": "inference.output_tokens_per_s_per_gpu", "training": "training.tokens_per_s_per_gpu"}
 UNIT_COST = {"inference": "cost.usd_per_million_output_tokens", "training": "cost.usd_per_million_total_tokens"}
@@ -54,7 +78,8 @@ UNIT_COST = {"inference": "cost.usd_per_million_output_tokens", "training": "cos
 class Help:
     """One change, what it gains, and the address of the scenario with it."""
 
-    words: str
+    words: str | Promise
+    risk: str | Promise
     query: str
     speed: float  # ratio of speed per GPU
     cost: float | None  # ratio of the cost of a token
@@ -69,11 +94,11 @@ class Around:
 
 
 def around(scenario: Scenario, result: Result, *, user: Any = None) -> Around:
-    """Predict the curve and the changes together; empty for a scenario that does not fit."""
+    """Predict the curve and the ideas together; empty for a scenario that does not fit."""
     if not result["memory"]["fits"]:
         return Around()
-    curve, tried = curve_scenarios(scenario, result), change_scenarios(scenario, result)
-    answers = predictions_of([*curve, *(variant for _change, variant in tried)], user=user)
+    curve, tried = curve_scenarios(scenario, result), ideas_for(scenario, result)
+    answers = predictions_of([*curve, *(variant for _idea, variant in tried)], user=user)
     good = [answer for answer in answers[: len(curve)] if "error" not in answer and answer["memory"]["fits"]]
     return Around(good, best_helps(result, tried, answers[len(curve) :]))
 
@@ -89,29 +114,29 @@ def curve_scenarios(scenario: Scenario, result: Result) -> list[dict[str, Any]]:
     return [changed(pinned, {"inference": {"concurrency": load, "request_rate_per_s": None}}) for load in CONCURRENCIES]
 
 
-def change_scenarios(scenario: Scenario, result: Result) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """(change, scenario with it), for the changes that are one."""
+def ideas_for(scenario: Scenario, result: Result) -> list[tuple[Idea, dict[str, Any]]]:
+    """(idea, scenario with it), for the ideas that change something."""
+    workload, used = workload_of(result), result["scenario"]
+    on = used.get("optimizations") or []
+    levers = [
+        Idea(words(name).capitalize(), {"optimizations": [*on, name]}) for name in LEVERS[workload] if name not in on
+    ]
     return [
-        (change, changed(scenario, {**change, **_price_follows(scenario, change)}))
-        for change in CHANGES[workload_of(result)]
-        if changed(result["scenario"], change) != dict(result["scenario"])
+        (idea, changed(scenario, {**idea.change, **_price_follows(idea.change)}))
+        for idea in (*IDEAS[workload], *levers)
+        if changed(used, idea.change) != dict(used)
     ]
 
 
-def best_helps(
-    result: Result, tried: Sequence[tuple[dict[str, Any], dict[str, Any]]], answers: Sequence[Result]
-) -> list[Help]:
-    """The changes that make a GPU faster, or a token cheaper, best first."""
+def best_helps(result: Result, tried: Sequence[tuple[Idea, dict[str, Any]]], answers: Sequence[Result]) -> list[Help]:
+    """The ideas that make a GPU faster, or a token cheaper, best first."""
     workload = workload_of(result)
     found = []
-    for (change, variant), answer in zip(tried, answers, strict=True):
-        speed = _ratio(answer, result, SPEED[workload])
-        if speed is not None:
-            found.append(
-                Help(change_words(change), query_of(variant), speed, _ratio(answer, result, UNIT_COST[workload]))
-            )
-    useful = [help_ for help_ in found if help_.speed > 1 + SMALLEST_GAIN or (help_.cost or 1) < 1 - SMALLEST_GAIN]
-    return sorted(useful, key=lambda help_: -help_.speed)[:MOST_SHOWN]
+    for (idea, variant), answer in zip(tried, answers, strict=True):
+        speed, cost = (_ratio(answer, result, path[workload]) for path in (SPEED, UNIT_COST))
+        if speed is not None and (speed > 1 + SMALLEST_GAIN or (cost or 1) < 1 - SMALLEST_GAIN):
+            found.append(Help(idea.label, idea.risk, query_of(variant), speed, cost))
+    return sorted(found, key=lambda help_: -help_.speed)[:MOST_SHOWN]
 
 
 def _with_layout(scenario: Scenario, result: Result) -> dict[str, Any]:
@@ -125,7 +150,7 @@ def _with_layout(scenario: Scenario, result: Result) -> dict[str, Any]:
     return changed(scenario, {"gpu_count": used.get("gpu_count"), "parallelism": layout})
 
 
-def _price_follows(scenario: Scenario, change: Mapping[str, Any]) -> dict[str, Any]:
+def _price_follows(change: Mapping[str, Any]) -> dict[str, Any]:
     """Another GPU has another price: a typed price or offer does not follow it."""
     return {"price": None, "gpu_spec": None} if "gpu" in change else {}
 

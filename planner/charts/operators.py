@@ -28,7 +28,7 @@ def roofline(result: Result, roofs: Sequence[Roof]) -> Figure:
     ridge = peak / bandwidth if bandwidth else 100.0
     intensities = [row["intensity"] for row in points] or [ridge]
     low, high = min(0.5, *intensities) / 2, max(ridge * 10, *intensities) * 2
-    data = [_roof_line(roof, peak, low, high) for roof in roofs]
+    data = [_roof_line(roof, peak, low, high, used=index == 0) for index, roof in enumerate(roofs)]
     data += [_ridge_point(roof, peak) for roof in roofs if roof.kind == "memory" and peak]
     data += [_operator_points(bound, points) for bound in BOUNDS if any(row["bound"] == bound for row in points)]
     axes = {"type": "log", "exponentformat": "SI"}
@@ -39,7 +39,9 @@ def roofline(result: Result, roofs: Sequence[Roof]) -> Figure:
 
 
 def operator_rows(result: Result) -> list[dict[str, Any]]:
-    """One row per operator and phase, slowest first, with the time of all its occurrences (s) and its share."""
+    """One row per operator and phase, slowest first, with the time of all its occurrences (s) and its share of a whole:
+    of the phase when serving, of the step when training.
+    """
     rows = []
     for operator in result.get("operators") or []:
         flops, moved = operator.get("flops") or 0.0, operator.get("bytes") or 0.0
@@ -53,17 +55,20 @@ def operator_rows(result: Result) -> list[dict[str, Any]]:
                 "total_s": (operator.get("time_s") or 0.0) * (operator.get("count") or 1),
             }
         )
-    phases: dict[str, float] = {}
+    whole: dict[str, float] = {}
     for row in rows:
-        phases[row.get("phase", "")] = phases.get(row.get("phase", ""), 0.0) + row["total_s"]
+        whole[_shared_by(row, result)] = whole.get(_shared_by(row, result), 0.0) + row["total_s"]
     for row in rows:
-        whole = phases[row.get("phase", "")]
-        row["share"] = row["total_s"] / whole if whole else 0.0
+        row["share"] = row["total_s"] / (whole[_shared_by(row, result)] or 1.0)
     return sorted(rows, key=lambda row: -row["total_s"])
 
 
+def _shared_by(row: Mapping[str, Any], result: Result) -> str:
+    return "step" if result.get("training") else str(row.get("phase", ""))
+
+
 def operator_bars(result: Result) -> Figure:
-    """Share of each phase's time by operator; colour and word say what binds."""
+    """Share of each phase's (serving) or of the step's time (training) by operator; colour and word say what binds."""
     rows = operator_rows(result)
     phases = list(dict.fromkeys(operator.get("phase", "") for operator in result.get("operators") or []))
     shown = [row for row in rows if row["share"] >= 0.005]
@@ -75,7 +80,7 @@ def operator_bars(result: Result) -> Figure:
             "type": "bar",
             "orientation": "h",
             "name": f"{bound}-bound",
-            "hovertemplate": "%{y}: %{x:.1%} of the phase, %{customdata.time} ms<extra></extra>",
+            "hovertemplate": "%{y}: %{x:.1%}, %{customdata.time} ms<extra></extra>",
             "x": [row["share"] if row["bound"] == bound else None for row in shown],
             "y": labels,
             "customdata": [{"time": f"{row['total_s'] * 1e3:.3g}"} for row in shown],
@@ -88,9 +93,9 @@ def operator_bars(result: Result) -> Figure:
         if any(row["bound"] == bound for row in shown)
     ]
     frame = layout(
-        "share of the phase's time",
+        "share of the step's time" if result.get("training") else "share of the phase's time",
         "",
-        xaxis={"tickformat": ".0%", "range": [0, 1.25 * max((row["share"] for row in shown), default=1)]},
+        xaxis={"tickformat": ".0%", "range": [0, 1.45 * max((row["share"] for row in shown), default=1)]},
         yaxis={"autorange": "reversed", "categoryorder": "array", "categoryarray": labels, "dtick": 1},
     )
     return {
@@ -100,7 +105,9 @@ def operator_bars(result: Result) -> Figure:
     }
 
 
-def _roof_line(roof: Roof, peak: float, low: float, high: float) -> dict[str, Any]:
+def _roof_line(roof: Roof, peak: float, low: float, high: float, *, used: bool) -> dict[str, Any]:
+    """A roof; of several compute roofs the first is the one that is used, the others are dotted for comparison."""
+    dash = "dash" if roof.kind == "interconnect" else "dot" if roof.kind == "compute" and not used else "solid"
     if roof.kind == "compute":
         x, y = [low, high], [roof.value, roof.value]
     else:
@@ -113,7 +120,7 @@ def _roof_line(roof: Roof, peak: float, low: float, high: float) -> dict[str, An
         "x": x,
         "y": y,
         "hovertemplate": roof.name + "<extra></extra>",
-        "line": {"color": f"var:{roof.kind}", "width": 2, "dash": "dash" if roof.kind == "interconnect" else "solid"},
+        "line": {"color": f"var:{roof.kind}", "width": 2, "dash": dash},
     }
 
 
@@ -121,13 +128,10 @@ def _ridge_point(roof: Roof, peak: float) -> dict[str, Any]:
     ridge = peak / roof.value
     return {
         "type": "scatter",
-        "mode": "markers+text",
-        "name": "ridge point",
+        "mode": "markers",
+        "name": f"ridge point {ridge:.0f}",
         "x": [ridge],
         "y": [peak],
-        "text": [f"ridge {ridge:.0f}"],
-        "textposition": "bottom right",
-        "showlegend": False,
         "marker": {"color": "var:ink", "size": 7, "symbol": "diamond-open"},
         "hovertemplate": "ridge point: %{x:.0f} FLOPs per byte<extra></extra>",
     }

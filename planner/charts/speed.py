@@ -40,6 +40,7 @@ def speed_curve(points: Sequence[Result], present: Result | None = None, slo_tpo
             "text": [f"{row['concurrency']:,.0f}" for row in rows],
             "textposition": "top right",
             "textfont": {"size": 11},
+            "cliponaxis": False,
             "line": {"color": "var:accent", "width": 2},
             "marker": {"color": "var:accent", "size": 6},
             "hovertemplate": f"concurrency %{{text}}<br>{HOVER}",

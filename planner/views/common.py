@@ -16,6 +16,7 @@ from planner.present import (
     headline,
     origin_counts,
     parts_table,
+    price_words,
     shares,
     title,
     workload_of,
@@ -43,6 +44,7 @@ def answer_context(scenario: Mapping[str, Any], result: Result) -> dict[str, Any
         "counts": origin_counts(used),
         "operators": charts.operator_rows(result),
         "workload": workload_of(result),
+        "price": price_words(result),
         "figures": {"roofline": charts.roofline(result, roofs_of(result)), "operators": charts.operator_bars(result)},
         "fitting": [_fitting(scenario, entry) for entry in result["memory"].get("would_fit") or []],
     }
