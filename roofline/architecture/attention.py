@@ -139,9 +139,10 @@ def latent(
     q_rank = reader.count("q_lora_rank")
     queries = heads * (nope + rope)
     bias = reader.flags(family.qkv_flag)
+    gate = "width" if reader.flag("mla_use_output_gate") else family.mla_gate
     weights = (hidden * q_rank + q_rank * queries if q_rank else hidden * queries) + hidden * (rank + rope)
     weights += rank * heads * (nope + v_dim) + heads * v_dim * hidden
-    weights += hidden * {"": 0, "head": heads, "width": heads * v_dim}[family.mla_gate]
+    weights += hidden * {"": 0, "head": heads, "width": heads * v_dim}[gate]
     biases = bias * ((q_rank if q_rank else 0) + rank + rope) + hidden * reader.flags(family.o_flag)
     return Attention(
         kind="mla",
@@ -154,7 +155,7 @@ def latent(
         kv_rank=rank,
         nope_dim=nope,
         rope_dim=rope,
-        query_gate=family.mla_gate == "width",
+        query_gate=gate == "width",
         weights=weights,
         norms=q_rank + rank,
         biases=biases,

@@ -96,7 +96,7 @@ def experts(reader: Reader, family: Family, index: int = 0) -> FeedForward:
         router=router,
         weights=2 * hidden * latent if latent != hidden else 0,
         biases=bias * shared_biases(matrices, shared, hidden),
-        norms=family.moe_norms * hidden,
+        norms=family.moe_norms * hidden + latent * reader.flag("latent_moe_use_norm"),
         other=count * reader.flags(family.correction_bias),
     )
 

@@ -69,6 +69,7 @@ ALIASES = {
     "mamba_n_groups": ("mamba_ngroups", "n_groups"),
     "mamba_dt_rank": ("time_step_rank",),
     "mamba_conv_bias": ("use_conv_bias",),
+    "moe_latent_size": ("routed_expert_hidden_size",),
 }
 CANONICAL = {alias: name for name, aliases in ALIASES.items() for alias in aliases}
 # Without these a file at the top level says too little; nested configurations leave out what equals the class default.

@@ -114,7 +114,6 @@ MIXTURES: dict[str, Family] = {
     "sarvam_mla": Family(mla=True, moe=True, mlp_bias=""),
     "glm4_moe_lite": Family(mla=True, moe=True, mlp_bias="", values={"first_k_dense_replace": 1}),
     "mistral4": Family(mla=True, moe=True, mlp_bias=""),
-    "mistral_large4": Family(mla=True, moe=True, mlp_bias=""),
     "axk1": Family(mla=True, moe=True, mlp_bias="", moe_norms=1, values={"first_k_dense_replace": 1}),
     "deepseek_v32": DEEPSEEK_SPARSE,
     "glm_moe_dsa": Family(mla=True, moe=True, mlp_bias="", special="indexed", values={"first_k_dense_replace": 3}),
