@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from knox.models import AbstractAuthToken
 
 
-class User(AbstractUser):
+class User(AbstractUser):  # type: ignore[django-manager-missing]  # tokens are reached through ApiToken
     """A person who signs in."""
 
 

@@ -6,7 +6,7 @@ from django.conf import settings
 from gunicorn.app.base import BaseApplication
 
 
-class Web(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
+class Web(BaseApplication):
     """gunicorn with the settings of this installation; imports once for all its processes."""
 
     def __init__(self, host: str, port: int) -> None:

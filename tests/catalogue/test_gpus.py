@@ -18,6 +18,7 @@ from gpus.selectors import gpu_book, gpu_resolve
 from roofline.hardware import HardwareError, presets
 
 pytestmark = pytest.mark.django_db
+HEADER = "slug,name,vendor,memory_gb,mem_bandwidth_gbs,bf16_dense_tflops"
 OWN = {
     "slug": "own-1",
     "name": "Own 1",
@@ -174,7 +175,7 @@ def test_export_can_be_imported_again_unchanged(signed_in: Client) -> None:
 
 
 def test_import_shows_first_and_writes_then(signed_in: Client, user: Any) -> None:
-    text = "slug;name;vendor;memory_gb;mem_bandwidth_gbs;bf16_dense_tflops\nown-2;Own 2;Own;96;3000;400\nmi300x;AMD;AMD;192;5400;\n"
+    text = HEADER.replace(",", ";") + "\nown-2;Own 2;Own;96;3000;400\nmi300x;AMD;AMD;192;5400;\n"
     answer = signed_in.post("/gpus/import/", {"text": text})
     assert [line.action for line in answer.context["lines"]] == ["new", "change"]
     assert not Gpu.objects.filter(slug="own-2").exists()
@@ -184,7 +185,7 @@ def test_import_shows_first_and_writes_then(signed_in: Client, user: Any) -> Non
 
 
 def test_import_refuses_the_whole_file_for_one_wrong_line(signed_in: Client) -> None:
-    text = "slug,name,vendor,memory_gb,mem_bandwidth_gbs,bf16_dense_tflops\nown-2,Own 2,Own,96,3000,400\nown-3,Own 3,Own,lots,3000,400\n"
+    text = HEADER + "\nown-2,Own 2,Own,96,3000,400\nown-3,Own 3,Own,lots,3000,400\n"
     answer = signed_in.post("/gpus/import/", {"text": text, "confirm": "1"})
     assert answer.status_code == 422
     assert not Gpu.objects.filter(slug__startswith="own-").exists()

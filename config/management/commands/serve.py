@@ -9,7 +9,7 @@ import urllib.request
 import warnings
 from functools import partial
 from multiprocessing.context import ForkProcess
-from typing import Any, ClassVar
+from typing import Any
 
 from celery.platforms import SecurityWarning
 from django.conf import settings
@@ -74,7 +74,7 @@ class Command(BaseCommand):
 
     help = "Prepare, then run the web server and one worker until Ctrl-C."
     # Checks are for those who change the code; they would also import the metrics before their folder is named.
-    requires_system_checks: ClassVar[list[str]] = []
+    requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
