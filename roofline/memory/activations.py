@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from roofline.codes import FRAMEWORKS, RECOMPUTES, TRAINING_PRECISIONS
 from roofline.columns import Batch
 from roofline.memory.constants import TrainingConstants
+from roofline.memory.shards import Stage
 from roofline.memory.states import ALL_LINEAR, LORA, WIDE
 
 Column = Any
@@ -130,8 +131,8 @@ def _every_other_product(batch: Batch) -> Column:
     return attended + projected + feed
 
 
-def activations(batch: Batch, layers: Column, constants: TrainingConstants) -> Activations:
-    """Activations of `layers` layers on the first stage for each scenario (needs `batch.training`)."""
+def activations(batch: Batch, heaviest: Stage, constants: TrainingConstants) -> Activations:
+    """Activations of the stage `heaviest` for each scenario (needs `batch.training`)."""
     model, layout, run = batch.model, batch.layout, batch.training
     assert run is not None
     tp, layer_share = layout.tp, 1.0 / model.layers
@@ -154,15 +155,17 @@ def activations(batch: Batch, layers: Column, constants: TrainingConstants) -> A
     layer = whole + selective * (chosen - whole) + full * (entry - whole)
     recomputed = full + selective * eager
     gradients = feed * layer_share / tp
-    interleaved = layout.pp + (layout.pp - 1) / layout.virtual_pipeline * (layout.virtual_pipeline > 1)
-    flight = np.minimum(run.global_batch / (run.micro_batch * layout.dp), interleaved)
+    # Rank r of p holds p - r micro-batches, p + (p - 2 r - 1) / v where v chunks of a stage are interleaved.
+    chunks, rank = layout.virtual_pipeline, 1.0 - heaviest.has_table
+    held = layout.pp - rank + (chunks > 1) * ((layout.pp - 1 - 2 * rank) / chunks + rank)
+    flight = np.minimum(run.global_batch / (run.micro_batch * layout.dp), held)
     eager_logit = constants.logit_eager + (batch.levers.torch_compile > 0) * (
         constants.logit_compiled - constants.logit_eager
     )
     logit = constants.logit_fused + eager * (eager_logit - constants.logit_fused)
     logit = logit + (run.framework == LLM_FOUNDRY) * (constants.logit_in_place - logit)
     return Activations(
-        layers=tokens * wide * flight * (layers * layer + entry),
+        layers=tokens * wide * flight * (heaviest.layers * layer + heaviest.has_table * entry),
         working=tokens * wide * (recomputed * whole + gradients),
         loss=tokens * model.vocab / tp * logit,
         tokens=tokens,

@@ -51,7 +51,7 @@ def training(batch: Batch, constants: TrainingConstants | None = None) -> Traini
     heaviest = stage(model, layout.pp, layout.virtual_pipeline)
     held = shard(model, layout, layout.ep * layout.expert_tp, heaviest, kv_heads(model, layout.tp))
     kept = states(batch, held, heaviest.layers)
-    live = activations(batch, heaviest.layers, constants)
+    live = activations(batch, heaviest, constants)
     # The loss is on the last stage, which holds one micro-batch where the first holds a pipeline full of them.
     first = live.layers + live.working
     last = live.layers / layout.pp + np.maximum(live.working, live.loss)
