@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ TARGETS: Mapping[str, tuple[str, float]] = {
     "ttft_open_loop": ("ttft_s", 0.5),
     "output_tokens_per_s": ("output_tokens_per_s", 0.3),
 }
+MOST_POINTS = 5
 NOISE = 0.12  # logarithm: below it errors count quadratically, beyond it linearly
 
 
@@ -49,10 +51,14 @@ class Problem:
     def predicted(self, speed: ServingSpeed) -> Array:
         """The figure that each comparison is about."""
         out = np.empty(len(self.rows))
-        for name in np.unique(self.quantity):
-            at = self.quantity == name
-            out[at] = np.broadcast_to(getattr(speed, figure_of(str(name))), len(self.runs))[self.rows[at]]
+        for name, at in self.places.items():
+            out[at] = np.broadcast_to(getattr(speed, figure_of(name)), len(self.runs))[self.rows[at]]
         return out
+
+    @cached_property
+    def places(self) -> Mapping[str, NDArray[np.intp]]:
+        """Where each quantity stands."""
+        return {str(name): np.flatnonzero(self.quantity == name) for name in np.unique(self.quantity)}
 
 
 def figure_of(quantity: str) -> str:
@@ -77,10 +83,8 @@ def priors() -> dict[tuple[str, str], float]:
 
 def fit(p: Problem, used: NDArray[np.bool_], free: Sequence[Prior] = tuple(x for x in PRIORS if x.spread > 0)) -> dict[tuple[str, str], float]:
     """Values that explain the comparisons `used` best, given the priors."""
+    p, weight = _thinned(p, used)
     values = priors()
-    weight = np.array([TARGETS[name][1] if name in TARGETS else 0.0 for name in p.quantity]) * used
-    weight = weight * _crowding(p)
-    kept = weight > 0
     scale = np.array([prior.spread for prior in free])
 
     def unpack(x: Array) -> dict[tuple[str, str], float]:
@@ -88,18 +92,32 @@ def fit(p: Problem, used: NDArray[np.bool_], free: Sequence[Prior] = tuple(x for
 
     def residuals(x: Array) -> Array:
         speed = predict(p.batch, p.room, build(unpack(x), p.gpus))
-        error = np.log(p.measured / p.predicted(speed))[kept] / NOISE
+        error = np.log(p.measured / p.predicted(speed)) / NOISE
         robust = np.sign(error) * np.sqrt(2.0 * (np.sqrt(1.0 + error * error) - 1.0))
-        return np.concatenate([robust * np.sqrt(weight[kept]), x])
+        return np.concatenate([robust * np.sqrt(weight), x])
 
-    found = least_squares(residuals, np.zeros(len(free)), method="trf", max_nfev=14, xtol=1e-3, ftol=1e-4, diff_step=1e-3)
+    found = least_squares(residuals, np.zeros(len(free)), method="trf", max_nfev=12, xtol=1e-3, ftol=3e-4, diff_step=1e-3)
     return unpack(found.x)
 
 
-def _crowding(p: Problem) -> Array:
-    """Weight of a comparison: configurations with many points count less for each, so that a large source does not decide alone."""
-    keys = [(p.runs[i].model, p.runs[i].gpu.slug, p.runs[i].gpus, p.runs[i].engine, p.runs[i].formats.weights, q) for i, q in zip(p.rows, p.quantity, strict=True)]
-    count: dict[Any, int] = {}
-    for key in keys:
-        count[key] = count.get(key, 0) + 1
-    return np.array([np.sqrt(10.0 / max(count[key], 10)) for key in keys])
+def _thinned(p: Problem, used: NDArray[np.bool_]) -> tuple[Problem, Array]:
+    """At most MOST_POINTS comparisons of a configuration and quantity, spread over its range, and the weight of each. A configuration with many
+    points would else decide alone; those left out stand for more, but less than in proportion."""
+    cells: dict[Any, list[int]] = {}
+    for at in np.flatnonzero(used):
+        if p.quantity[at] in TARGETS:
+            run = p.runs[p.rows[at]]
+            key = (run.model, run.gpu.slug, run.gpus, run.engine, run.formats.weights, run.variant, p.quantity[at])
+            cells.setdefault(key, []).append(int(at))
+    kept, weight = [], []
+    for key, places in cells.items():
+        places.sort(key=lambda at: float(p.measured[at]))
+        chosen = np.unique(np.linspace(0, len(places) - 1, min(len(places), MOST_POINTS)).round().astype(int))
+        kept += [places[i] for i in chosen]
+        weight += [TARGETS[key[-1]][1] * np.sqrt(len(places) / len(chosen))] * len(chosen)
+    runs = sorted({int(p.rows[at]) for at in kept})
+    place = {run: i for i, run in enumerate(runs)}
+    batch, gpus = batch_of([p.runs[run] for run in runs])
+    rows = np.array([place[int(p.rows[at])] for at in kept])
+    thin = Problem([p.runs[run] for run in runs], batch, memory.serving(batch), gpus, p.quantity[kept], rows, p.measured[kept])
+    return thin, np.array(weight)

@@ -6,7 +6,7 @@ GPU family, a number format, a kind of link, or blank for one number that holds 
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 
@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from roofline.codes import ENGINES, WEIGHT_FORMATS
 from roofline.coefficients import family
 from roofline.hardware import Gpu
+from roofline.serving import corrections
+from roofline.serving.corrections import Corrections
 from roofline.serving.formats import COMPUTE_TYPES
 
 Array = NDArray[np.float64]
@@ -74,6 +76,7 @@ class ServingCoefficients:
     rank_s: Array  # (links,): s for each further rank
     engine: Mapping[str, Array]
     scalar: Mapping[str, float]
+    corrections: Corrections | None = None
 
 
 def build(values: Values, gpus: Sequence[Gpu]) -> ServingCoefficients:
@@ -115,6 +118,31 @@ def shipped(fold: str = "") -> Values:
 
 
 @cache
+def known_models() -> dict[str, str]:
+    """Kind of each measured model by its number of parameters, as text."""
+    with resources.files("roofline").joinpath("coefficients/serving_models.csv").open(encoding="utf-8", newline="") as lines:
+        return {row["total_params"]: row["kind"] for row in csv.DictReader(lines)}
+
+
+_BOUND: dict[tuple[int, str], tuple[tuple[Gpu, ...], ServingCoefficients]] = {}
+MOST_BOUND = 64  # catalogues kept
+
+
 def load(gpus: tuple[Gpu, ...], fold: str = "") -> ServingCoefficients:
-    """The shipped coefficients of one fold, bound to a catalogue of GPUs."""
-    return build(shipped(fold), gpus)
+    """The shipped coefficients of one fold, bound to a catalogue of GPUs. Kept by identity: hashing a catalogue takes longer than a prediction."""
+    known = _BOUND.get((id(gpus), fold))
+    if known is None or known[0] is not gpus:
+        if len(_BOUND) >= MOST_BOUND:
+            _BOUND.clear()
+        effects = corrections.build(corrections.shipped(fold), gpus, known_models())
+        known = _BOUND[id(gpus), fold] = gpus, replace(build(shipped(fold), gpus), corrections=effects)
+    return known[1]
+
+
+def textbook(gpus: Sequence[Gpu], fold: str = "") -> ServingCoefficients:
+    """Coefficients of the textbook roofline, for comparison: every efficiency 1, nothing between the kernels, prompts served at once."""
+    shares = {name: 1.0 for name, _ in shipped(fold)}
+    nothing = {name: 0.0 for name in SCALARS + BY_ENGINE if name.endswith("_s") or name.endswith(("_kernels", "_passes"))}
+    idle = {"link_s": 0.0, "rank_s": 0.0, "burst": 0.0, "trend": 0.0, "queue": 0.0, "moe_tile": 0.0, "expert_imbalance": 0.0, "small_gemm_rows": 0.0}
+    values = {key: (shares | nothing | idle | {"prefill_passes": 1.0})[key[0]] for key in shipped(fold)}
+    return replace(build(values, gpus), compute=np.ones((len(gpus), len(COMPUTE_TYPES))), memory=np.ones(len(gpus)))

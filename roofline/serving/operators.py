@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from roofline.codes import BOUNDS
-from roofline.serving.schedule import Steady
+from roofline.serving.schedule import Steps
 from roofline.serving.step import HALF_BYTES
 
 Row = dict[str, Any]
@@ -43,9 +43,9 @@ class One:
         return float(values[min(self._phase, len(values) - 1)])
 
 
-def rows(scene: Any, state: Steady) -> list[Row]:
+def rows(scene: Any, state: Steps) -> list[Row]:
     """Rows of the decode step and of the pass that takes a prompt in, sequences in decode left out of the latter."""
-    running = max(first(state.steps.running) / first(scene.pools.pp), 1.0)
+    running = max(first(state.running) / first(scene.pools.pp), 1.0)
     each = max(running / first(scene.pools.decode_ranks), 1.0)
     width = first(scene.speculation.width)
     prompt = min(first(scene.load.prompt), first(scene.load.chunk)) / first(scene.pools.prefill_ranks)

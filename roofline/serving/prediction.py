@@ -11,7 +11,8 @@ from roofline.serving.coefficients import REFERENCE_YEAR, ServingCoefficients
 from roofline.serving.formats import FP4, FP8, HALF, Formats, formats
 from roofline.serving.operators import rows
 from roofline.serving.pools import Pools, pools
-from roofline.serving.schedule import Habits, Load, Steady, opening_burst, steady
+from roofline.serving import corrections
+from roofline.serving.schedule import Factors, Habits, Load, Steady, Steps, settle, steady
 from roofline.serving.speculative import Speculation, speculation
 from roofline.serving.step import Costs, costs
 
@@ -136,26 +137,51 @@ def _load(batch: Batch, where: Pools, memory: Room) -> Load:
     return Load(*parts)
 
 
-def predict(batch: Batch, memory: Room, c: ServingCoefficients) -> ServingSpeed:
+def predict(batch: Batch, memory: Room, c: ServingCoefficients, variant: Column = 0) -> ServingSpeed:
     """Speed of each scenario of `batch`. `memory` is what `roofline.memory.serving` answers for it.
 
     All columns broadcast; the answer has their common shape. A closed loop (`concurrency`; inf is a queue that never empties) or an open
-    one (`request_rate`, requests/s). Formulas: docs/algorithms/serving.md.
+    one (`request_rate`, requests/s). `variant` (corrections.VARIANTS) says how a compared point was measured. Formulas: docs/algorithms/serving.md.
     """
     s = scene(batch, memory, c)
-    state = steady(s.costs, s.pools, s.load, s.speculation, s.habits)
-    return _speed(s, state)
+    state = settle(s.costs, s.pools, s.load, s.speculation, s.habits)
+    factors = measured_factors(s, state, variant)
+    return _speed(s, steady(state, s.pools, s.load, s.speculation, s.habits, factors), factors)
 
 
-def _speed(s: Scene, state: Steady) -> ServingSpeed:
+def state_features(s: Scene, state: Steps) -> Column:
+    """Features of the predicted steady state (corrections.features)."""
+    overhead = state.decode.latency + state.decode.network
+    return corrections.features(state.running, state.decode.time, state.step, overhead, s.load.prompt)
+
+
+def measured_factors(s: Scene, state: Steps, variant: Column) -> Factors:
+    """exp of the measured corrections; 1 without any."""
+    table = s.coefficients.corrections
+    if table is None:
+        return Factors()
+    serving, gpu = s.batch.serving, s.batch.gpu
+    assert serving is not None
+    saturated, open_loop = np.isinf(s.load.clients), ~np.isnan(s.load.rate)
+    model = table.model_index(s.batch.model)
+    x = state_features(s, state)
+    engine, code, weights = serving.engine, gpu.code, serving.weights
+    kind = corrections.kind_code(s.batch.model)
+    step = np.where(saturated, corrections.SATURATED, corrections.DECODE)
+    first = np.where(open_loop, corrections.TTFT_OPEN, np.where(saturated, corrections.SATURATED, corrections.TTFT))
+    found = (
+        np.exp(np.einsum("...i,...i->...", table.slopes(q, engine, code, model, weights) + table.by_variant[q, engine, variant, kind], x))
+        for q in (step, first, corrections.PREFILL)
+    )
+    return Factors(*found)
+
+
+def _speed(s: Scene, state: Steady, factors: Factors) -> ServingSpeed:
     serving, gpu = s.batch.serving, s.batch.gpu
     assert serving is not None
     gpus = s.batch.layout.gpus
     requests = state.rate * s.pools.instances
     output = requests * s.load.output
-    closed = np.isnan(s.load.rate)
-    clients = np.where(closed & np.isfinite(s.load.clients), s.load.clients, 1.0)
-    burst = opening_burst(state.steps, s.habits, np.minimum(clients, s.load.most))
     end = state.ttft + (s.load.output - 1.0) * state.tpot
     return ServingSpeed(
         output_tokens_per_s=output,
@@ -163,11 +189,11 @@ def _speed(s: Scene, state: Steady) -> ServingSpeed:
         total_tokens_per_s=requests * (s.load.output + serving.input_tokens),
         requests_per_s=requests,
         ttft_s=state.ttft,
-        ttft_benchmark_s=state.ttft + burst,
+        ttft_benchmark_s=state.ttft_benchmark,
         ttft_p99_s=state.ttft + state.wait * (np.log(100.0) - 1.0),
         tpot_s=state.tpot,
         e2e_latency_s=end,
-        prefill_tokens_per_s=s.load.prompt / state.steps.prompt_latency,
+        prefill_tokens_per_s=s.load.prompt / (state.steps.prompt_latency * factors.prefill),
         concurrency=state.running * s.pools.instances,
         batch1_tokens_per_s=1.0 / state.tpot,
         mbu=_mbu(s, state),
@@ -227,4 +253,4 @@ def operators(batch: Batch, memory: Room, c: ServingCoefficients) -> list[dict[s
     """Operators of a batch of one scenario: name, phase (decode or prefill), count, and of one occurrence on one GPU flops, bytes, intensity, time_s and
     bound. The rows of a phase add up to its pass; decode is one step of the steady state, prefill the pass of one prompt."""
     s = scene(batch, memory, c)
-    return rows(s, steady(s.costs, s.pools, s.load, s.speculation, s.habits))
+    return rows(s, settle(s.costs, s.pools, s.load, s.speculation, s.habits))

@@ -15,7 +15,8 @@ from roofline.serving.step import Costs, PassTime, pass_time
 
 Column = Any
 
-ITERATIONS = 3
+CLOSED_ITERATIONS = 1  # after the first guess
+OPEN_ITERATIONS = 3
 LOADED = 0.97  # highest share of its time that a prefill queue is taken to be busy
 
 
@@ -91,53 +92,71 @@ def steps(k: Costs, pools: Pools, load: Load, spec: Speculation, habits: Habits,
     )
 
 
+class Factors(NamedTuple):
+    """What measurements multiply the predicted times with; 1 where nothing is known."""
+
+    tpot: Column = 1.0
+    ttft: Column = 1.0
+    prefill: Column = 1.0
+
+
 class Steady(NamedTuple):
     """Steady state of one instance, in seconds and requests/s."""
 
     steps: Steps
     ttft: Column
+    ttft_benchmark: Column
     tpot: Column
     wait: Column  # s, mean wait for a slot or behind other prompts, part of ttft
     rate: Column  # requests/s
     running: Column
 
 
-def steady(k: Costs, pools: Pools, load: Load, spec: Speculation, habits: Habits) -> Steady:
+def settle(k: Costs, pools: Pools, load: Load, spec: Speculation, habits: Habits) -> Steps:
     """Fixed point of batch and step time: Little's law in a closed loop, what the rate keeps running in an open one."""
     closed = np.isnan(load.rate)
     clients = np.where(closed, load.clients, 1.0)
     least = np.minimum(1.0, clients)
     slots = np.minimum(clients, load.most)
     state = steps(k, pools, load, spec, habits, np.where(closed, slots, least))
-    for _ in range(ITERATIONS - 1):
+    for _ in range(CLOSED_ITERATIONS if np.all(closed) else OPEN_ITERATIONS):
         decoding = state.step / spec.accepted * load.output
         shared = slots * decoding / (decoding + first_token(state, habits)[0])
         running = np.where(closed, shared, load.rate * decoding)
         state = steps(k, pools, load, spec, habits, np.minimum(np.maximum(running, least), load.most))
-    tpot = state.step / spec.accepted
+    return state
+
+
+def steady(state: Steps, pools: Pools, load: Load, spec: Speculation, habits: Habits, factors: Factors) -> Steady:
+    """Latencies and rates of a settled instance, times multiplied by `factors`."""
+    closed = np.isnan(load.rate)
+    clients = np.where(closed, load.clients, 1.0)
+    slots = np.minimum(clients, load.most)
+    tpot = state.step / spec.accepted * factors.tpot
     ttft, wait = first_token(state, habits)
+    burst = habits.burst * np.maximum(slots - 1.0, 0.0) * state.prompt_s
     # A static batch takes all its prompts first and then as many steps as its longest answer, 2 B / (B + 1) times the mean for lengths spread evenly.
     together = load.static * state.running * state.prompt_s
     longest = 1.0 + load.static * (state.running - 1.0) / (state.running + 1.0)
-    ttft = ttft + together
+    benchmark = (ttft + together + burst) * factors.ttft
+    ttft = (ttft + together) * factors.ttft
     service = ttft + np.maximum(load.output - 1.0, 0.0) * tpot * longest
     capacity = np.minimum(load.most / service, pools.prefill_limit / state.prompt_s)
     rate = np.where(closed, np.minimum(slots / service, capacity), np.minimum(load.rate, capacity))
     asked = np.where(np.isfinite(clients), clients, slots)
     queued = np.where(closed, np.maximum(asked / rate - service, 0.0), 0.0)
-    return Steady(state, ttft + queued, tpot, wait + queued, rate, np.where(closed, slots, rate * service))
+    running = np.where(closed, slots, rate * service)
+    return Steady(state, ttft + queued, benchmark + queued, tpot, wait + queued, rate, running)
 
 
 def first_token(state: Steps, habits: Habits) -> tuple[Column, Column]:
-    """Mean TTFT in the steady state and the wait in it, seconds: half a running step, the prompts ahead (M/D/1), the passes of the prompt itself."""
+    """Mean TTFT in the steady state and the wait in it, seconds: half a running step, the prompts ahead (M/D/1), the passes of the prompt itself.
+
+    A closed-loop benchmark adds its opening burst (`Habits.burst`): all clients send at once, so the mean one of them waits for half of the others'
+    prompts, spread over all requests of the run.
+    """
     busy = np.minimum(state.busy, LOADED)
     ahead = habits.queue * busy / (2.0 * (1.0 - busy)) * state.prompt_latency
     ahead = np.minimum(ahead, 0.5 * state.running * state.prompt_s)
     wait = 0.5 * state.decode.time + ahead
     return habits.request_s + habits.prefill_passes * state.prompt_latency + wait, wait
-
-
-def opening_burst(state: Steps, habits: Habits, clients: Column) -> Column:
-    """Seconds that the opening burst of a closed-loop benchmark adds to its mean TTFT: all clients send at once, so the mean one of them waits for half of
-    the others' prompts; spread over all requests of the run."""
-    return habits.burst * np.maximum(clients - 1.0, 0.0) * state.prompt_s

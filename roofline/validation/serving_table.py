@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 
@@ -62,6 +62,7 @@ SHARED_PREFIX = re.compile(r"shared system prompt (\d+)")
 MONTH = re.compile(r"(20\d\d)(?:-(\d\d))?")
 DATASET = re.compile(r"dataset: ([^;,]*)")
 ACTIVE = re.compile(r"-A(\d+(?:\.\d+)?)B")
+ACTIVE_SIZES = {"glm-4.7-flash": 3.0, "dots.llm1": 14.0}  # active parameters, 10^9, of model cards: not in the name
 BACKEND = re.compile(r"(vulkan_radv|vulkan_amdvlk|vulkan|rocwmma|hip|rocm|metal|cuda|sycl)")
 
 
@@ -123,8 +124,13 @@ class Run:
     @property
     def kind(self) -> str:
         """dense, moe, mla or hybrid."""
-        columns = self.architecture.columns()
-        return "hybrid" if columns.is_hybrid else "mla" if columns.is_mla else "moe" if columns.is_moe else "dense"
+        return _kind(self.architecture)
+
+
+@lru_cache(maxsize=4096)
+def _kind(model: Architecture) -> str:
+    columns = model.columns()
+    return "hybrid" if columns.is_hybrid else "mla" if columns.is_mla else "moe" if columns.is_moe else "dense"
 
 
 def read_rows(path: str | Path) -> list[dict[str, str]]:
@@ -271,7 +277,8 @@ def model_of(row: Row) -> Architecture:
     size, active = number(row, "params_b"), ACTIVE.search(model_id or label)
     if math.isnan(size):
         raise UnderSpecified("size or architecture of the model not stated")
-    return architecture.typical(size, float(active[1]) if active else None)
+    stated = next((share for name, share in ACTIVE_SIZES.items() if name in label.lower()), math.nan)
+    return architecture.typical(size, float(active[1]) if active else None if math.isnan(stated) else stated)
 
 
 @cache

@@ -1,0 +1,148 @@
+"""Fit of everything measured about serving: `python -m roofline.fitting.serving` writes coefficients/serving*.csv.
+
+For each fold of cross-validation and for all points together: the coefficients of the physics, then the corrections on top of it. Intervals are the
+quantiles of errors of points that were predicted without their fold, by how near the nearest measurement was; for what is far, of points predicted
+without their GPU or their model.
+"""
+
+import csv
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import roofline
+from roofline.fitting.folds import FOLDS, fold_of, fold_of_text
+from roofline.fitting.serving_corrections import INFORMS, fit_effects, run_features
+from roofline.fitting.serving_fit import Problem, Values, fit, problem
+from roofline.fitting.serving_priors import PRIORS
+from roofline.serving import corrections, predict
+from roofline.serving.coefficients import build
+from roofline.serving.corrections import FEATURES, Effects
+from roofline.serving.intervals import nearness
+from roofline.validation.inference import variant_codes
+from roofline.validation.serving_table import Run, runs, shipped_rows
+
+Array = NDArray[np.float64]
+DIRECTORY = Path(roofline.__file__).parent / "coefficients"
+SOURCE = "fit on data/measurements/inference.csv"
+LOW, HIGH = 0.10, 0.90
+FEWEST = 40  # points from which an engine has quantiles of its own
+
+
+def kinds(measured: Sequence[Run]) -> dict[str, str]:
+    """Kind of each measured model by its number of parameters, as text."""
+    return {str(run.architecture.total_params): run.kind for run in measured}
+
+
+def corrected(p: Problem, values: Values, effects: Effects, known: dict[str, str]) -> tuple[Array, Array]:
+    """Predictions of every comparison with coefficients and effects, and how near each was measured."""
+    table = corrections.build(effects, p.gpus, known)
+    c = replace(build(values, p.gpus), corrections=table)
+    near = np.broadcast_to(nearness(p.batch, c), len(p.runs))[p.rows]
+    return p.predicted(predict(p.batch, p.room, c, variant_codes(p.runs))), near
+
+
+def effects_of(p: Problem, values: Values, used: NDArray[np.bool_]) -> Effects:
+    """Corrections on top of `values`, of the comparisons `used`."""
+    c = build(values, p.gpus)
+    return fit_effects(p, p.predicted(predict(p.batch, p.room, c)), run_features(p, c), used)
+
+
+def left_out(p: Problem, values: Sequence[Values], known: dict[str, str], group: Callable[[Run], int]) -> tuple[Array, Array]:
+    """Every comparison predicted with corrections that saw nothing of its group; physics of the fold's own coefficients."""
+    fold = np.array([group(run) for run in p.runs])[p.rows]
+    out, near = np.empty(len(p.rows)), np.zeros(len(p.rows))
+    for k in range(FOLDS):
+        held = fold == k
+        found, distance = corrected(p, values[k], effects_of(p, values[k], ~held), known)
+        out[held], near[held] = found[held], distance[held]
+    return out, near
+
+
+def interval_rows(p: Problem, near: Sequence[tuple[Array, Array]], far: Sequence[tuple[Array, Array]]) -> list[dict[str, Any]]:
+    """Quantiles of ln(measured / predicted) by quantity, nearness and engine; engine blank: all of them."""
+    engine = np.array([p.runs[i].engine for i in p.rows])
+    cells: dict[tuple[str, int, str], list[float]] = {}
+    for wanted, sets in (((1, 2), near), ((0, 1), far)):
+        for predicted, distance in sets:
+            residual = np.log(p.measured / predicted)
+            for i in range(len(residual)):
+                rank = int(distance[i])
+                if rank in wanted and (rank != 1 or sets is far):
+                    for name in ("", engine[i]):
+                        cells.setdefault((str(p.quantity[i]), rank, name), []).append(float(residual[i]))
+    rows = []
+    for (quantity, rank, name), values in sorted(cells.items()):
+        if len(values) >= FEWEST or (not name and len(values) >= 8):
+            low, high = np.quantile(values, [LOW, HIGH])
+            rows.append({"quantity": quantity, "nearness": rank, "engine": name, "low": round(float(low), 4), "high": round(float(high), 4), "n": len(values)})
+    return rows
+
+
+def write(name: str, columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
+    """A file of coefficients."""
+    with (DIRECTORY / name).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def value_rows(fold: str, values: Values, count: int) -> list[dict[str, Any]]:
+    """Rows of serving.csv."""
+    sources = {(prior.name, prior.level): prior for prior in PRIORS}
+    return [
+        {
+            "fold": fold,
+            "name": name,
+            "level": level,
+            "value": f"{value:.6g}",
+            "n": count if sources[name, level].spread else "",
+            "source": f"{SOURCE}; prior {sources[name, level].source}" if sources[name, level].spread else sources[name, level].source,
+        }
+        for (name, level), value in values.items()
+    ]
+
+
+def effect_rows(fold: str, effects: Effects) -> list[dict[str, Any]]:
+    """Rows of serving_corrections.csv."""
+    return [
+        {"fold": fold, "quantity": q, "group": group, "level": level, **{n: f"{v:.4f}".rstrip("0").rstrip(".") for n, v in zip(FEATURES, values, strict=True)}}
+        for (q, group, level), values in effects.items()
+    ]
+
+
+def main(log: Callable[[str], Any] = lambda text: sys.stderr.write(text + "\n")) -> None:
+    """Fit, cross-validate, write."""
+    measured, _ = runs(shipped_rows())
+    p = problem(measured)
+    known = kinds(measured)
+    fold = np.array([fold_of(run) for run in measured])[p.rows]
+    values, effects = [], []
+    for k in (*range(FOLDS), -1):
+        used = fold != k
+        values.append({name: float(f"{value:.6g}") for name, value in fit(p, used).items()})
+        effects.append(effects_of(p, values[-1], used))
+        log(f"fold {k}: {int(used.sum())} comparisons, {len(effects[-1])} effects")
+    predicted, near = np.empty(len(p.rows)), np.zeros(len(p.rows))
+    for k in range(FOLDS):
+        held = fold == k
+        found, distance = corrected(p, values[k], effects[k], known)
+        predicted[held], near[held] = found[held], distance[held]
+    far = [left_out(p, values, known, lambda run: fold_of_text(run.gpu.slug)), left_out(p, values, known, lambda run: fold_of_text(run.model))]
+    names = [*(str(k) for k in range(FOLDS)), ""]
+    write("serving.csv", ("fold", "name", "level", "value", "n", "source"), [row for n, v in zip(names, values, strict=True) for row in value_rows(n, v, len(p.rows))])
+    write("serving_corrections.csv", ("fold", "quantity", "group", "level", *FEATURES), [row for n, e in zip(names, effects, strict=True) for row in effect_rows(n, e)])
+    write("serving_models.csv", ("total_params", "kind"), [{"total_params": size, "kind": kind} for size, kind in sorted(known.items(), key=lambda pair: int(pair[0]))])
+    write("serving_intervals.csv", ("quantity", "nearness", "engine", "low", "high", "n"), interval_rows(p, [(predicted, near)], [(predicted, near), *far]))
+    for quantity in INFORMS:
+        error = np.abs(predicted / p.measured - 1.0)[p.quantity == quantity]
+        log(f"{quantity:24s} n {len(error):5d} median {100 * np.median(error):5.1f} % p90 {100 * np.quantile(error, 0.9):5.1f} %")
+
+
+if __name__ == "__main__":
+    main()

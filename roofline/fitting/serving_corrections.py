@@ -1,0 +1,143 @@
+"""Ridge regression of what the physics of serving misses: shrunken offsets and slopes by engine, GPU, model and format.
+
+Every effect has a prior of mean 0; an effect of n points with mean residual r ends near n r / (n + kappa), kappa being noise over prior
+variance. Points of one configuration share an error that is not their noise: it is a nuisance effect, estimated and left out. The normal
+equations are solved in their dual form (points, not effects), reweighted for robustness.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from roofline.coefficients import family
+from roofline.fitting.serving_fit import Problem
+from roofline.serving.coefficients import ServingCoefficients
+from roofline.serving.corrections import FEATURES, GROUPS, Effects
+from roofline.serving.prediction import scene, state_features
+from roofline.serving.schedule import settle
+from roofline.validation.serving_table import Run
+
+Array = NDArray[np.float64]
+
+# Which comparisons inform which correction, and with which sign: corrections are of times, a rate is their inverse.
+INFORMS = {
+    "tpot": ("decode", 1.0),
+    "tpot_open_loop": ("decode", 1.0),
+    "batch1_tokens_per_s": ("decode", -1.0),
+    "offline_tokens_per_s": ("saturated", -1.0),
+    "ttft": ("ttft", 1.0),
+    "ttft_open_loop": ("ttft_open", 1.0),
+    "prefill_tokens_per_s": ("prefill", -1.0),
+}
+# Standard deviations of the priors, in logarithm: of an offset and of a slope.
+PRIOR = {
+    "e": (0.15, 0.15),
+    "ev": (0.15, 0.15),
+    "ef": (0.10, 0.06),
+    "ek": (0.10, 0.10),
+    "ew": (0.10, 0.06),
+    "eg": (0.10, 0.06),
+    "em": (0.10, 0.08),
+    "gw": (0.05, 0.0),
+    "ekw": (0.08, 0.05),
+    "efw": (0.08, 0.05),
+    "egm": (0.08, 0.05),
+    "evk": (0.10, 0.06),
+    "egk": (0.08, 0.05),
+}
+NOISE = 0.15
+SHARED = 0.10  # of the error that all points of a configuration share
+ROUNDS = 4
+OUTLIER = 2.0  # standard deviations from which a point counts less
+SMALLEST = 5e-4  # effects below it are not kept
+MOST_POINTS = 12  # of one configuration and quantity
+
+
+def attributes(run: Run) -> dict[str, str]:
+    """The keys of GROUPS of a run."""
+    return {
+        "e": run.engine,
+        "v": run.variant,
+        "f": family(run.gpu),
+        "g": run.gpu.slug,
+        "k": run.kind,
+        "m": str(run.architecture.total_params),
+        "w": run.formats.weights,
+    }
+
+
+def run_features(p: Problem, c: ServingCoefficients) -> Array:
+    """Features of every run, shape (runs, features)."""
+    s = scene(p.batch, p.room, c)
+    return np.asarray(state_features(s, settle(s.costs, s.pools, s.load, s.speculation, s.habits)))
+
+
+def fit_effects(p: Problem, predicted: Array, x: Array, used: NDArray[np.bool_]) -> Effects:
+    """Effects on the points `used`. `predicted` is the physics alone, `x` the features of the runs."""
+    effects: Effects = {}
+    for quantity in dict.fromkeys(name for name, _ in INFORMS.values()):
+        signs = {name: sign for name, (target, sign) in INFORMS.items() if target == quantity}
+        at = np.array([i for i in np.flatnonzero(used) if p.quantity[i] in signs])
+        if len(at) == 0:
+            continue
+        at, noise = _thinned(p, at)
+        residual = np.log(p.measured[at] / predicted[at]) * np.array([signs[str(p.quantity[i])] for i in at])
+        runs = [p.runs[i] for i in p.rows[at]]
+        effects |= {(quantity, *key): values for key, values in _ridge(runs, x[p.rows[at]], residual, noise).items()}
+    return effects
+
+
+def _configuration(run: Run) -> tuple[Any, ...]:
+    return (run.model, run.gpu.slug, run.gpus, run.formats.weights, run.engine, run.variant)
+
+
+def _thinned(p: Problem, at: NDArray[np.intp]) -> tuple[NDArray[np.intp], Array]:
+    """At most MOST_POINTS of a configuration, spread over its range, with the noise of each: a point that stands for several is less noisy."""
+    cells: dict[Any, list[int]] = {}
+    for i in at:
+        cells.setdefault((*_configuration(p.runs[p.rows[i]]), p.quantity[i]), []).append(int(i))
+    kept, noise = [], []
+    for places in cells.values():
+        places.sort(key=lambda i: float(p.measured[i]))
+        chosen = np.unique(np.linspace(0, len(places) - 1, min(len(places), MOST_POINTS)).round().astype(int))
+        kept += [places[i] for i in chosen]
+        noise += [NOISE * np.sqrt(len(chosen) / len(places))] * len(chosen)
+    return np.array(kept), np.array(noise)
+
+
+def _ridge(runs: Sequence[Run], x: Array, residual: Array, noise: Array) -> dict[tuple[str, str], Array]:
+    design, names = _design(runs, x)
+    _, same = np.unique([str(_configuration(run)) for run in runs], return_inverse=True)
+    kernel = (design @ design.T).toarray() + SHARED**2 * (same[:, None] == same[None, :])
+    weight = np.ones(len(residual))
+    dual = np.zeros(len(residual))
+    for _ in range(ROUNDS):
+        dual = np.linalg.solve(kernel + np.diag(noise**2 / weight), residual)
+        left = (residual - kernel @ dual) / noise
+        weight = 1.0 / np.maximum(1.0, np.abs(left) / OUTLIER)
+    solution = design.T @ dual
+    found: dict[tuple[str, str], Array] = {}
+    for (group, level, feature), value in zip(names, solution, strict=True):
+        slope = PRIOR[group][0 if feature == 0 else 1]
+        found.setdefault((group, level), np.zeros(len(FEATURES)))[feature] = value * slope
+    return {key: values for key, values in found.items() if np.max(np.abs(values)) > SMALLEST or key[0] in ("eg", "em", "egm")}
+
+
+def _design(runs: Sequence[Run], x: Array) -> tuple[Any, list[tuple[str, str, int]]]:
+    """Sparse matrix (points, effects), each column scaled by its prior, and the names of its columns."""
+    places: dict[tuple[str, str, int], int] = {}
+    entries: list[tuple[int, int, float]] = []
+    for i, run in enumerate(runs):
+        keys = attributes(run)
+        for group in GROUPS:
+            level = "|".join(keys[letter] for letter in group)
+            for feature in range(len(FEATURES)):
+                scale = PRIOR[group][0 if feature == 0 else 1]
+                if scale:
+                    column = places.setdefault((group, level, feature), len(places))
+                    entries.append((i, column, scale * x[i, feature]))
+    rows, columns, values = zip(*entries, strict=True)
+    return sparse.csr_matrix((values, (rows, columns)), shape=(len(runs), len(places))), list(places)

@@ -1,0 +1,129 @@
+"""What the physics misses, as measured: offsets and slopes of ln(measured / predicted) by engine, GPU, model and number format.
+
+Effects are fitted by ridge regression, so each is shrunk towards zero by how little was measured, and add up from the general to the particular (engine;
+engine and GPU; engine, GPU and model …). A slope is per unit of a feature of the predicted steady state. A model is recognised by its exact
+number of parameters. What was never measured has no effect of its own and keeps those of its engine, GPU family and kind of model.
+"""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roofline.codes import ENGINES, WEIGHT_FORMATS
+from roofline.coefficients import family
+from roofline.columns import Model
+from roofline.hardware import Gpu
+
+Array = NDArray[np.float64]
+Column = Any
+
+QUANTITIES = ("decode", "saturated", "ttft", "ttft_open", "prefill")  # of time; a rate is its inverse
+DECODE, SATURATED, TTFT, TTFT_OPEN, PREFILL = range(len(QUANTITIES))
+KINDS = ("dense", "moe", "mla", "hybrid")
+# How a point was measured: with which back end or benchmark. A scenario has none.
+VARIANTS = ("", "sweep", "mlperf", "static", "rocm", "hip", "rocwmma", "vulkan", "vulkan_radv", "vulkan_amdvlk", "cuda", "metal", "sycl")
+FEATURES = ("intercept", "batch", "prompts", "overhead", "length")
+# What each group of effects is keyed by: e engine, v variant, f GPU family, g GPU, k kind of model, m model, w weight format.
+GROUPS = ("e", "ev", "ef", "ek", "ew", "eg", "em", "gw", "ekw", "efw", "egm", "evk", "egk")
+
+
+@dataclass(frozen=True)
+class Corrections:
+    """Effects summed into tables of shape (quantities, …, features), bound to a catalogue of GPUs."""
+
+    by_gpu: Array  # (quantities, engines, GPUs, weight formats, features)
+    by_model: Array  # (quantities, engines, GPUs, models, features)
+    by_format: Array  # (quantities, engines, models, weight formats, features)
+    by_variant: Array  # (quantities, engines, variants, kinds, features)
+    sizes: Array  # parameters of the known models, ascending
+    near: NDArray[np.int8]  # (engines, GPUs, models): 2 the same model was measured there, 1 its engine and GPU or engine and model, 0 neither
+
+    def model_index(self, model: Model) -> Column:
+        """Position of each model in the tables: known models first, then the four kinds."""
+        known = np.searchsorted(self.sizes, model.total_params)
+        known = np.minimum(known, len(self.sizes) - 1)
+        return np.where(self.sizes[known] == model.total_params, known, len(self.sizes) + kind_code(model))
+
+    def slopes(self, quantity: Column, engine: Column, gpu: Column, model: Column, weights: Column) -> Array:
+        """Effects of each scenario, features last."""
+        return self.by_gpu[quantity, engine, gpu, weights] + self.by_model[quantity, engine, gpu, model] + self.by_format[quantity, engine, model, weights]
+
+
+def kind_code(model: Model) -> Column:
+    """Code into KINDS."""
+    return np.where(model.is_hybrid > 0, 3, np.where(model.is_mla > 0, 2, np.where(model.is_moe > 0, 1, 0)))
+
+
+def features(running: Column, decode: Column, step: Column, overhead: Column, prompt: Column) -> Array:
+    """Features of a predicted steady state, last axis in the order of FEATURES: running sequences, share of prefill in the mean step, share of launches
+    and links in a decode step, prompt length. Scaled and centred so that slopes are comparable."""
+    columns = np.broadcast_arrays(
+        1.0,
+        np.log2(np.maximum(running, 1.0)) * 0.25 - 1.0,
+        np.clip(1.0 - decode / step, 0.0, 1.0) - 0.3,
+        overhead / decode - 0.3,
+        np.log2(np.maximum(prompt, 1.0)) * (1.0 / 3.0) - 10.0 / 3.0,
+    )
+    return np.stack(columns, axis=-1)
+
+
+Effects = dict[tuple[str, str, str], Array]  # (quantity, group, level) to the values of FEATURES
+
+
+@cache
+def shipped(fold: str = "") -> Effects:
+    """The shipped effects of one fold; blank: fitted on all reference points."""
+    with resources.files("roofline").joinpath("coefficients/serving_corrections.csv").open(encoding="utf-8", newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["fold"] == fold]
+    return {(row["quantity"], row["group"], row["level"]): np.array([float(row[name]) for name in FEATURES]) for row in rows}
+
+
+NO_EFFECT = np.zeros(len(FEATURES))
+
+
+def build(effects: Effects, gpus: Sequence[Gpu], kinds: dict[str, str]) -> Corrections:
+    """Tables for `gpus`. `kinds` gives the kind of each known model by its number of parameters, as text."""
+    sizes = sorted(kinds, key=int)
+    models = [*((size, kinds[size]) for size in sizes), *(("", kind) for kind in KINDS)]
+    slugs = [(gpu.slug, family(gpu)) for gpu in gpus]
+    places = {"e": ENGINES, "w": WEIGHT_FORMATS, "v": VARIANTS, "k": KINDS}
+    shape_g = (len(QUANTITIES), len(ENGINES), len(gpus), len(WEIGHT_FORMATS), len(FEATURES))
+    shape_m = (len(QUANTITIES), len(ENGINES), len(gpus), len(models), len(FEATURES))
+    shape_w = (len(QUANTITIES), len(ENGINES), len(models), len(WEIGHT_FORMATS), len(FEATURES))
+    shape_v = (len(QUANTITIES), len(ENGINES), len(VARIANTS), len(KINDS), len(FEATURES))
+    by_gpu, by_model, by_format, by_variant = (np.zeros(shape) for shape in (shape_g, shape_m, shape_w, shape_v))
+    near = np.zeros((len(ENGINES), len(gpus), len(models)), dtype=np.int8)
+    on_gpu = {slug: [i for i, (own, _) in enumerate(slugs) if own == slug] for slug, _ in slugs}
+    in_family = {group: [i for i, (_, own) in enumerate(slugs) if own == group] for _, group in slugs}
+    of_kind = {kind: [i for i, (_, own) in enumerate(models) if own == kind] for kind in KINDS}
+    of_size = {size: [i] for i, (size, _) in enumerate(models) if size}
+    everything = slice(None)
+    for (quantity, group, level), values in effects.items():
+        if quantity not in QUANTITIES:
+            continue
+        key = dict(zip(group, level.split("|"), strict=True))
+        q = QUANTITIES.index(quantity)
+        e: Any = places["e"].index(key["e"]) if "e" in key else everything
+        g: Any = on_gpu.get(key["g"], []) if "g" in key else in_family.get(key["f"], []) if "f" in key else everything
+        m: Any = of_size.get(key["m"], []) if "m" in key else of_kind[key["k"]] if "k" in key else everything
+        w: Any = places["w"].index(key["w"]) if "w" in key else everything
+        if "v" in key:
+            k: Any = KINDS.index(key["k"]) if "k" in key else everything
+            by_variant[q, e, VARIANTS.index(key["v"]), k] += values
+        elif "w" in key and "k" in key:
+            by_format[q, e, m, w] += values
+        elif "m" in key or "k" in key:
+            by_model[(q, e, g, m) if isinstance(g, slice) or isinstance(m, slice) else (q, e, *np.ix_(g, m))] += values
+        else:
+            by_gpu[q, e, g, w] += values
+        if quantity in ("decode", "saturated") and group in ("eg", "em", "egm"):
+            rank = 2 if group == "egm" else 1
+            cells = (e, g, m) if isinstance(g, slice) or isinstance(m, slice) else (e, *np.ix_(g, m))
+            near[cells] = np.maximum(near[cells], rank)
+    return Corrections(by_gpu, by_model, by_format, by_variant, np.array([float(size) for size in sizes]), near)
