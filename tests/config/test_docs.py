@@ -16,6 +16,7 @@ SETTINGS = (ROOT / "config" / "settings.py").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTED = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
 READ = re.compile(r"env\.\w+\(\s*\"([A-Z_]+)\"")
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 LINKS = re.compile(r"\]\(([^)#]+)\)")
 
 
@@ -23,9 +24,7 @@ def test_it_works() -> None:
     assert set(READ.findall(SETTINGS)) == set(re.findall(r"^\| `([A-Z_]+)`", DOCUMENTED, re.MULTILINE))
 
 
-@pytest.mark.parametrize(
-    "page", sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-)
+@pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
     for link in LINKS.findall((ROOT / page).read_text(encoding="utf-8")):
         assert "://" in link or ((ROOT / page).parent / link).exists(), link
