@@ -44,7 +44,8 @@ def check_groups(reader: Reader, heads: int, kv_heads: int) -> None:
 
 def is_latent(reader: Reader, family: Family) -> bool:
     """MLA by structure: a latent KV rank is stated (or the family always has one)."""
-    return (family.mla or "kv_lora_rank" in reader.given) and reader.has("kv_lora_rank")
+    stated = family.mla or "kv_lora_rank" in reader.given
+    return stated and reader.has("kv_lora_rank") and reader.get("use_mla") is not False
 
 
 def grouped(

@@ -1,7 +1,7 @@
 """Assembling a model out of its layers by the conventions of its family."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 from roofline.architecture import attention, feedforward, patterns, recurrent
 from roofline.architecture.family import Family
@@ -114,18 +114,19 @@ def standard(
     attention_of: AttentionOf = plain_attention,
     feed_forward_of: FeedForwardOf = plain_feed_forward,
     norms_of: NormsOf = plain_norms,
-    per_layer: bool = False,
+    differs_by: Sequence[object] | None = None,
 ) -> Draft:
-    """A stack of layers with one mixer and one feed-forward each. Equal layers are built once unless `per_layer`."""
+    """A stack of layers with one mixer and one feed-forward each. Equal layers are built once; `differs_by` has a value
+    for each layer, by which layers of the same kinds may still differ."""
     draft = outside(reader, family)
     count = patterns.layer_count(reader)
     kinds = zip(patterns.mixers(reader, family, count), patterns.feed_forwards(reader, family, count), strict=True)
-    varies = per_layer or _has_lists(reader)
-    built: dict[tuple[str, str, int], Layer] = {}
+    own_values = _own_values(reader, count)
+    built: dict[tuple[object, ...], Layer] = {}
     for index, (mixer, feed_forward) in enumerate(kinds):
-        key = (mixer, feed_forward, index if varies else 0)
+        key = (mixer, feed_forward, own_values and own_values[index], differs_by and differs_by[index])
         if key not in built:
-            own = reader.at(index) if varies else reader
+            own = reader.at(index) if own_values else reader
             built[key] = Layer(
                 attention=attention_of(own, family, mixer, index) if mixer != patterns.RECURRENT else None,
                 recurrent=plain_recurrent(own, family) if mixer == patterns.RECURRENT else None,
@@ -136,6 +137,19 @@ def standard(
     return draft
 
 
-def _has_lists(reader: Reader) -> bool:
-    keys = ("intermediate_size", "moe_intermediate_size", "num_experts", "num_experts_per_tok", "n_shared_experts")
-    return bool(reader.section("per_layer_config")) or any(isinstance(reader.get(key), list | tuple) for key in keys)
+LISTS = ("intermediate_size", "moe_intermediate_size", "num_experts", "num_experts_per_tok", "n_shared_experts")
+
+
+def _own_values(reader: Reader, count: int) -> list[tuple[object, ...]] | None:
+    """What the configuration states for each layer apart; None where it states nothing so."""
+    lists = [value for value in map(reader.get, LISTS) if isinstance(value, list | tuple)]
+    section = reader.section("per_layer_config")
+    if not lists and not section:
+        return None
+    return [(*(repr(each[i]) if i < len(each) else "" for each in lists), i if section else 0) for i in range(count)]
+
+
+def changed(layers: list[Layer], *, other: int = 0, norms: int = 0) -> list[Layer]:
+    """The layers with so many parameters more; equal ones stay one object."""
+    made = {id(layer): replace(layer, other=layer.other + other, norms=layer.norms + norms) for layer in layers}
+    return [made[id(layer)] for layer in layers]

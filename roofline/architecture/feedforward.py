@@ -11,8 +11,7 @@ def dense_width(reader: Reader, family: Family, index: int = 0) -> int:
     hidden = reader.dim("hidden_size")
     value = reader.get(family.dense_width)
     if isinstance(value, list | tuple):
-        widths = reader.per_layer(family.dense_width, index + 1, least=1)
-        return widths[index] if widths else 1
+        return _layered(reader, family.dense_width, index)
     if family.width_rule == "4d":
         return reader.dim(family.dense_width, 4 * hidden)
     if family.width_rule == "multiple":

@@ -26,6 +26,7 @@ BUILDERS: dict[str, Builder] = {
     "arctic": special_dense.arctic,
     "laguna": special_dense.laguna,
     "step": special_dense.step,
+    "step3": special_dense.step3,
     "mimo": special_dense.mimo,
     "minimax_m3": special_dense.minimax_m3,
     "indexed": special_dense.indexed,

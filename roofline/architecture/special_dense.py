@@ -235,7 +235,7 @@ def laguna(reader: Reader, family: Family) -> Draft:
             reader, family, kind=kind, window=window, heads=heads, kv_heads=kv_heads, qk_dim=dim, v_dim=dim
         )
 
-    return build.standard(reader, family, attention_of=of, per_layer=per_layer is not None)
+    return build.standard(reader, family, attention_of=of, differs_by=per_layer)
 
 
 def step(reader: Reader, family: Family) -> Draft:
@@ -309,7 +309,7 @@ def minimax_m3(reader: Reader, family: Family) -> Draft:
             plain, indexer_heads=heads, indexer_dim=dim, weights=plain.weights + added, norms=plain.norms + 2 * dim
         )
 
-    return build.standard(reader, family, attention_of=of, per_layer=True)
+    return build.standard(reader, family, attention_of=of, differs_by=sparse)
 
 
 def indexed(reader: Reader, family: Family) -> Draft:
@@ -320,7 +320,7 @@ def indexed(reader: Reader, family: Family) -> Draft:
     def of(reader: Reader, family: Family, kind: str, index: int) -> Attention:
         return attention.with_indexer(attention.latent(reader, family), reader, owns=owners[index] == "full")
 
-    return build.standard(reader, family, attention_of=of, per_layer="shared" in owners)
+    return build.standard(reader, family, attention_of=of, differs_by=owners)
 
 
 def longcat(reader: Reader, family: Family) -> Draft:
@@ -353,3 +353,18 @@ def longcat(reader: Reader, family: Family) -> Draft:
 def _with_identity_rows(mixture: FeedForward, hidden: int, zero: int) -> FeedForward:
     """The class sizes the gate and up projections for the identity experts as well."""
     return replace(mixture, other=mixture.other + zero * 2 * hidden * mixture.expert_width)
+
+
+def step3(reader: Reader, family: Family) -> Draft:
+    """Step-3's factorised attention: queries through a shared rank, one key/value head."""
+    hidden, rank = reader.dim("hidden_size"), reader.dim("share_q_dim")
+    reader.values["n_shared_experts"] = None
+
+    def of(reader: Reader, family: Family, kind: str, index: int) -> Attention:
+        heads, dim = reader.dim("num_attention_heads"), reader.dim("head_dim")
+        weights = hidden * rank + 2 * hidden * dim + rank * heads * dim + heads * dim * hidden
+        return Attention(
+            kind="full", heads=heads, kv_heads=1, qk_dim=dim, v_dim=dim, q_rank=rank, weights=weights, norms=rank
+        )
+
+    return build.standard(reader, family, attention_of=of)

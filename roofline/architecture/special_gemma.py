@@ -23,9 +23,7 @@ def per_layer_tables(reader: Reader, draft: Draft) -> None:
     draft.lookup += reader.dim("vocab_size_per_layer_input", reader.dim("vocab_size")) * layers * width
     draft.other += hidden * layers * width
     draft.norms += width
-    draft.layers = [
-        replace(layer, other=layer.other + 2 * hidden * width, norms=layer.norms + hidden) for layer in draft.layers
-    ]
+    draft.layers = build.changed(draft.layers, other=2 * hidden * width, norms=hidden)
 
 
 def gemma3n(reader: Reader, family: Family) -> Draft:
@@ -36,11 +34,10 @@ def gemma3n(reader: Reader, family: Family) -> Draft:
     def of(reader: Reader, family: Family, kind: str, index: int) -> Attention:
         return _grouped(reader, family, kind, index >= first)
 
-    draft = build.standard(reader, family, attention_of=of, per_layer=True)
+    shares = [index >= first for index in range(patterns.layer_count(reader))]
+    draft = build.standard(reader, family, attention_of=of, differs_by=shares)
     altup = hidden + streams**2 + streams**3 + streams * hidden
-    draft.layers = [
-        replace(layer, other=altup + 2 * hidden * rank, norms=layer.norms + 2 * hidden) for layer in draft.layers
-    ]
+    draft.layers = build.changed(draft.layers, other=altup + 2 * hidden * rank, norms=2 * hidden)
     draft.other += 2 * (streams - 1) * hidden * hidden
     per_layer_tables(reader, draft)
     return draft
@@ -89,7 +86,13 @@ def gemma4(reader: Reader, family: Family) -> Draft:
     if not experts:
         reader.values["num_experts"] = None
     plain = replace(family, all_moe=False)
-    draft = build.standard(_without_experts(reader), plain, attention_of=of, feed_forward_of=forward, per_layer=True)
+    draft = build.standard(
+        _without_experts(reader),
+        plain,
+        attention_of=of,
+        feed_forward_of=forward,
+        differs_by=[index >= first for index in range(count)],
+    )
     if experts:
         _add_experts(reader, family, draft)
     per_layer_tables(reader, draft)

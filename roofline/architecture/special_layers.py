@@ -47,7 +47,7 @@ def _deci(reader: Reader, family: Family, count: int) -> Draft:
             reader, family, kind=kind, window=0, heads=heads, kv_heads=per_layer[index], qk_dim=dim, v_dim=dim
         )
 
-    return build.standard(reader, family, attention_of=of, per_layer=True)
+    return build.standard(reader, family, attention_of=of, differs_by=per_layer)
 
 
 def _searched(reader: Reader, family: Family, block: Mapping[str, Any]) -> Layer:

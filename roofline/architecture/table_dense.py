@@ -123,6 +123,7 @@ DENSE: dict[str, Family] = {
     "phi": PHI,
     "phi-msft": PHI,
     "phi3": Family(biases="none", window="all"),
+    "phi4mm": Family(biases="none", window="all", values={"tie_word_embeddings": True}),
     "phi4_multimodal": Family(biases="none", window="all"),
     "persimmon": Family(biases="all", gated=False, norm="layer", qk_norm="head_bias", qk_norm_if="qk_layernorm"),
     "gpt2": GPT2,

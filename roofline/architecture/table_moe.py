@@ -170,6 +170,7 @@ MIXTURES: dict[str, Family] = {
     "cohere2_moe": Family(
         layer_norms=1, mlp_bias="", moe=True, expert_width="intermediate_size", window="period", period=4
     ),
+    "step3_text": Family(biases="none", moe=True, special="step3", values={"tie_word_embeddings": False}),
     "step3p7": Family(qk_norm="head", query_gate="head", moe=True, special="step"),
     "step3p5": Family(qk_norm="head", query_gate="head", moe=True, special="step", like="step3p7"),
     "bailing_moe": Family(
