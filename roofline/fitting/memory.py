@@ -9,6 +9,7 @@ the digit.
 import csv
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from roofline.memory.constants import ServingConstants
-from roofline.memory.serving import activation_peak, runtime
+from roofline.memory.constants import ServingConstants, spreads
+from roofline.memory.serving import activation_peak, runtime, serving
 from roofline.units import GIB
-from roofline.validation.memory_table import Start, UnderSpecifiedError, batch_of, shipped_rows, start_of
+from roofline.validation.memory_table import (
+    FOLDS,
+    Start,
+    UnderSpecifiedError,
+    batch_of,
+    fold_of,
+    shipped_rows,
+    start_of,
+)
 
 # Where the fit starts and what it is drawn to: from reading what engines allocate (docs/algorithms/memory.md).
 PRIOR = ServingConstants(
@@ -47,6 +56,8 @@ FIXED_SOURCES = {
     "llama_cpp_runtime": "CUDA context",
 }
 PRIOR_WEIGHT = 0.02  # GiB of residual for a change by the whole starting value
+NEW_SINCE = 2026.3  # vLLM 0.19
+LEVEL = 80
 LOSS_SCALE = 0.1  # GiB: from here a residual counts as an outlier
 UNITS = {
     "hidden_vectors_0": "vectors",
@@ -88,7 +99,8 @@ class Logs:
         )
         peak, other, graphs, weights, cache = (np.array([_logged(row, name) for row in used]) for name in columns)
         utilization = np.array([start.utilization for start in self.starts])
-        self.activation, self.non_torch, self.graphs = peak, other, graphs
+        self.activation, self.non_torch, self.graphs, self.weights, self.cache = peak, other, graphs, weights, cache
+        self.tokens = np.array([_logged(row, "kv_tokens") for row in used])
         self.budget = utilization * np.asarray(self.batch.gpu.memory_bytes) / GIB - weights - cache
 
 
@@ -125,6 +137,44 @@ def fit(rows: Sequence[Mapping[str, str]]) -> tuple[ServingConstants, float]:
     return constants, float(np.median(np.abs(residuals(logs, constants)))) * GIB
 
 
+@cache
+def fold_constants() -> tuple[ServingConstants, ...]:
+    """Constants of each fold, fitted to the shipped rows of all other folds."""
+    rows = [(fold, row) for row in shipped_rows() if (fold := _fold(row)) is not None]
+    return tuple(fit([row for other, row in rows if other != fold])[0] for fold in range(FOLDS))
+
+
+def _fold(row: Mapping[str, str]) -> int | None:
+    try:
+        return fold_of(start_of(row))
+    except UnderSpecifiedError:
+        return None
+
+
+def spread_of(quantity: str, year: float) -> float:
+    """80th percentile of |ln(predicted / measured)| of left-out rows, for releases as old as `year`; nan is new."""
+    return spreads()[f"{quantity}.{'old' if year < NEW_SINCE else 'new'}"]
+
+
+def left_out_spreads() -> dict[str, float]:
+    """The spreads as cross-validation over the shipped rows gives them."""
+    logs = Logs(shipped_rows())
+    folds = np.array([fold_of(start) for start in logs.starts], dtype=np.intp)
+    held = serving(logs.batch, ServingConstants(*np.array(fold_constants())[folds].T))
+    old = np.array([start.year < NEW_SINCE for start in logs.starts])
+    pairs = {
+        "weights_bytes": (np.asarray(held.weights_bytes) / GIB, logs.weights),
+        "kv_cache_bytes": (np.asarray(held.kv_available_bytes) / GIB, logs.cache),
+        "kv_cache_tokens": (np.asarray(held.kv_cache_tokens), logs.tokens),
+    }
+    found = {}
+    for quantity, (predicted_, measured) in pairs.items():
+        error = np.abs(np.log(np.maximum(predicted_, 1e-9) / np.where(measured > 0, measured, np.nan)))
+        for age, among in (("old", old), ("new", ~old)):
+            found[f"{quantity}.{age}"] = float(np.nanpercentile(error[among], LEVEL))
+    return found
+
+
 def records(constants: ServingConstants, error: float, rows: int) -> list[dict[str, Any]]:
     """The lines of coefficients/memory.csv for the serving constants."""
     source = f"fit to {rows} start-up logs of data/measurements/serving_memory.csv"
@@ -149,12 +199,21 @@ def main(path: Path | None = None) -> None:
     constants, error = fit(rows)
     target = path or Path(str(resources.files("roofline").joinpath("coefficients/memory.csv")))
     with target.open(encoding="utf-8", newline="") as lines:
-        kept = [row for row in csv.DictReader(lines) if not row["name"].startswith("serving.")]
+        kept = [row for row in csv.DictReader(lines) if not row["name"].startswith(("serving.", "spread."))]
     fitted = records(constants, error, len(Logs(rows).starts))
     with target.open("w", encoding="utf-8", newline="") as lines:
         writer = csv.DictWriter(lines, fieldnames=list(fitted[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows([*fitted, *kept])
+        writer.writerows([*fitted, *kept, *_spread_records()])
+
+
+def _spread_records() -> list[dict[str, Any]]:
+    source = "left-out rows of data/measurements/serving_memory.csv, 80th percentile"
+    empty = {"rows": "", "fit_error": ""}
+    return [
+        {"name": f"spread.{name}", "value": f"{value:.4g}", "unit": "ln", "source": source} | empty
+        for name, value in left_out_spreads().items()
+    ]
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ PRIOR_WEIGHT = 0.05  # of ln for a change of a constant by its whole starting va
 LOSS_SCALE = 0.05
 FITTED = ("context", "communicator", "deepspeed_fragmentation", "deepspeed_buckets")
 SOURCES = {
-    "logit_fused": "bf16 logits, fp32 copy that becomes softmax and gradient, bf16 gradient (Megatron-LM vocabulary-parallel loss)",
+    "logit_fused": "bf16 logits, fp32 copy that becomes softmax and gradient, bf16 gradient (Megatron-LM)",
     "logit_in_place": "bf16 logits and their gradient (llm-foundry's default loss, flash-attn)",
     "logit_compiled": "bf16 logits, fp32 copy and gradient (torch.compile fuses the softmax)",
     "logit_eager": "bf16 logits, fp32 copy, fp32 log-softmax, fp32 and bf16 gradients (PyTorch cross-entropy)",
@@ -56,7 +56,8 @@ def fit(selected: Sequence[Run]) -> tuple[TrainingConstants, float]:
         return TrainingConstants(*(float(value) for value in values))
 
     def error(scales: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.log(peak_memory(batch, definition, constants(scales)) / measured)
+        logarithm: NDArray[np.float64] = np.log(peak_memory(batch, definition, constants(scales)) / measured)
+        return logarithm
 
     def cost(scales: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.concatenate([error(scales), PRIOR_WEIGHT * (scales - 1)])

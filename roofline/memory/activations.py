@@ -2,7 +2,7 @@
 
 Bytes of one token in one layer, 16 bit, one GPU of t (Korthikanti et al., arXiv 2205.05198, extended):
 
-    replicated part   2 norms: input and output of each, 8 d (+ 2 d of dropout masks where the feed-forward is not gated), / t with SP
+    replicated part   2 norms: input and output of each, 8 d (+ 2 d of dropout masks in GPTs), / t with SP
     attention         2 (H + 2 Hkv) hd + 2 H hd + 4 H of softmax statistics, / t; without FlashAttention 5 H s more
     feed-forward      gated 6 ff, not gated 4 ff, / t; MoE k (6 e + 4 d) + 6 sh, / t: EP does not divide it
 

@@ -76,36 +76,34 @@ def cache(batch: Batch, heaviest: Stage, heads: KvHeads) -> Cache:
     grouped = vllm & (kinds - flat > 1.0)
     full_token = full_token + flat * window_token
     window_token = window_token * (1.0 - flat)
+    plain = full_token + window_token
+    block, *groups = _groups(
+        (full_layers, window_layers, state_layers), (full_layer, window_layer, state_layer), grouped, plain
+    )
+    full_groups, full_tokens, window_groups, window_tokens, state_groups = groups
     return Cache(
-        full_token,
-        window_token,
-        state_layer * state_layers,
-        *_groups(
-            full_layers,
-            window_layers,
-            state_layers,
-            full_layer,
-            window_layer,
-            state_layer,
-            grouped,
-            full_token + window_token,
-        ),
+        full_token=full_token,
+        window_token=window_token,
+        state=state_layer * state_layers,
+        block=block,
+        full_groups=full_groups,
+        full_block_tokens=full_tokens,
+        window_groups=window_groups,
+        window_block_tokens=window_tokens,
+        state_groups=state_groups,
         window=model.window + vllm * (load.max_num_batched_tokens - 1.0),
         grouped=grouped,
     )
 
 
 def _groups(
-    full: Column,
-    window: Column,
-    state: Column,
-    full_layer: Column,
-    window_layer: Column,
-    state_layer: Column,
-    grouped: Column,
-    plain: Column,
+    layers: tuple[Column, Column, Column], each: tuple[Column, Column, Column], grouped: Column, plain: Column
 ) -> tuple[Column, ...]:
-    """Block bytes, and groups and tokens of a block by kind, from layers of each kind and their bytes."""
+    """Block bytes, and groups and tokens of a block by kind.
+
+    `layers` and bytes of `each`: full, windowed, recurrent. `plain`: bytes of a token where nothing is grouped.
+    """
+    (full, window, state), (full_layer, window_layer, state_layer) = layers, each
     fewest = np.minimum(
         np.minimum(full + ABSENT * (full == 0), window + ABSENT * (window == 0)), state + ABSENT * (state == 0)
     )
@@ -117,8 +115,7 @@ def _groups(
     page = np.maximum(full_block * BLOCK * full_layer, other)
     window_block = np.floor(page / (BLOCK * window_layer + (window == 0)) + ROUNDING)
     block = grouped * size * page + (1.0 - grouped) * (BLOCK * plain + (plain == 0))
-    groups = (np.ceil(layers / size - ROUNDING) for layers in (full, window, state))
-    full_groups, window_groups, state_groups = groups
+    full_groups, window_groups, state_groups = (np.ceil(count / size - ROUNDING) for count in layers)
     full_tokens = BLOCK * (1.0 + grouped * (full_block - 1.0))
     return block, full_groups, full_tokens, window_groups, BLOCK * window_block, state_groups
 

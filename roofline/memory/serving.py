@@ -76,7 +76,7 @@ def expert_shards(batch: Batch) -> Column:
 
 def weight_bytes(batch: Batch, held: Shard) -> Column:
     """Stored bytes of the parameters of `held`."""
-    model, layout, load = batch.model, batch.layout, batch.serving
+    model, load = batch.model, batch.serving
     assert load is not None
     code = load.weights
     body, rest, head = BODY_BYTES[code], REST_BYTES[code], HEAD_BYTES[code]

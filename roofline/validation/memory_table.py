@@ -9,6 +9,7 @@ import csv
 import json
 import math
 import re
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -82,6 +83,7 @@ NEW_ENGINE = 2025.35
 LARGE_GPU = 70 * GIB
 TOKENS_LARGE, TOKENS_SMALL = 8192.0, 2048.0  # max_num_batched_tokens by default, by the size of the GPU
 DEFAULT_LENGTH = 8192.0
+FOLDS = 10
 
 
 class UnderSpecifiedError(ValueError):
@@ -116,6 +118,11 @@ class Start:
             self.weights,
             self.engine,
         )
+
+
+def fold_of(start: Start) -> int:
+    """The fold of a row, the same on every machine: all rows of one model, GPU, number of GPUs, precision, engine."""
+    return zlib.crc32("\x1f".join(start.key).encode()) % FOLDS
 
 
 def read_rows(path: str | Path) -> list[dict[str, str]]:

@@ -6,22 +6,20 @@ what they do not say.
 """
 
 import math
-import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roofline.architecture import Architecture
+from roofline.columns import Batch
 from roofline.fitting import memory as fitting
 from roofline.hardware import Gpu
 from roofline.memory.cache import cache as kv_cache
-from roofline.memory.constants import ServingConstants, spreads
+from roofline.memory.constants import ServingConstants
 from roofline.memory.serving import ServingMemory, serving
 from roofline.memory.shards import kv_heads, stage
 from roofline.units import GIB
@@ -31,8 +29,8 @@ from roofline.validation.memory_table import (
     batch_of,
     catalogue_gpu,
     catalogue_model,
+    fold_of,
     read_rows,
-    shipped_rows,
     start_of,
 )
 from roofline.validation.residuals import Residual, source_name
@@ -43,7 +41,6 @@ MEASURED = {
     "kv_cache_tokens": ("kv_tokens", 1.0),
     "kv_cache_bytes": ("kv_cache_GiB_per_gpu", GIB),
 }
-FOLDS = 10
 REPORTS_SEQUENCES_SINCE = (
     2026.4  # vLLM 0.20: the log's tokens are concurrency x max_model_len; before, blocks over groups
 )
@@ -64,29 +61,10 @@ class Validated:
         return self.rows - sum(self.skipped.values())
 
 
-def fold_of(key: Sequence[str]) -> int:
-    """The fold of a group of rows: the same on every machine."""
-    return zlib.crc32("\x1f".join(key).encode()) % FOLDS
-
-
-@cache
-def _fold_constants() -> tuple[ServingConstants, ...]:
-    """Constants of each fold, fitted to the shipped rows of all other folds."""
-    rows = [(fold, row) for row in shipped_rows() if (fold := _shipped_fold(row)) is not None]
-    return tuple(fitting.fit([row for other, row in rows if other != fold])[0] for fold in range(FOLDS))
-
-
-def _shipped_fold(row: Mapping[str, str]) -> int | None:
-    try:
-        return fold_of(start_of(row).key)
-    except UnderSpecifiedError:
-        return None
-
-
 def constants_for(starts: Sequence[Start]) -> ServingConstants:
     """Columns of constants: for each row those of its fold."""
-    folds = np.array([fold_of(start.key) for start in starts], dtype=np.intp)
-    return ServingConstants(*np.array(_fold_constants())[folds].T)
+    folds = np.array([fold_of(start) for start in starts], dtype=np.intp)
+    return ServingConstants(*np.array(fitting.fold_constants())[folds].T)
 
 
 def validate(
@@ -119,10 +97,11 @@ def validate(
     return result
 
 
-def reported_tokens(batch: Any, memory: ServingMemory) -> NDArray[np.float64]:
+def reported_tokens(batch: Batch, memory: ServingMemory) -> NDArray[np.float64]:
     """Tokens as the engine's log counts them: before vLLM 0.20 the blocks of all groups, however few tokens a
     windowed group needs.
     """
+    assert batch.serving is not None
     held = kv_cache(batch, stage(batch.model, batch.layout.pp), kv_heads(batch.model, batch.layout.tp))
     groups = np.maximum(held.full_groups + held.window_groups + held.state_groups, 1.0)
     usable = np.floor(np.maximum(memory.kv_available_bytes, 0.0) / held.block)
@@ -130,7 +109,8 @@ def reported_tokens(batch: Any, memory: ServingMemory) -> NDArray[np.float64]:
     shortest = np.where(
         held.window_groups > 0, np.minimum(held.full_block_tokens, held.window_block_tokens), held.full_block_tokens
     )
-    return np.where(old, np.floor(usable / groups) * shortest, memory.kv_cache_tokens)
+    tokens: NDArray[np.float64] = np.where(old, np.floor(usable / groups) * shortest, memory.kv_cache_tokens)
+    return tokens
 
 
 def _predicted(memory: ServingMemory, tokens: NDArray[np.float64], index: int) -> dict[str, float]:
@@ -149,7 +129,7 @@ def _residuals(identity: str, row: Mapping[str, str], start: Start, predicted: M
         if not measured > 0 or (quantity != "weights_bytes" and math.isnan(start.utilization)):
             continue
         value = predicted[quantity]
-        spread = math.exp(spreads()[quantity])
+        spread = math.exp(fitting.spread_of(quantity, start.year))
         found.append(
             Residual(
                 id=identity,

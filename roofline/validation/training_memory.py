@@ -134,6 +134,6 @@ def predicted_peaks(selected: Sequence[Run]) -> NDArray[np.float64]:
     """
     batch, definition = memory_batch(selected)
     folds = np.array([fold_of(run) for run in selected], dtype=np.intp)
-    columns = np.array(_fold_constants())[folds].T
+    columns: NDArray[np.float64] = np.array(_fold_constants())[folds].T
     peaks: NDArray[np.float64] = np.asarray(peak_memory(batch, definition, TrainingConstants(*columns)))
     return peaks

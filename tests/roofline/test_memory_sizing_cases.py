@@ -1,4 +1,7 @@
-"""Public reports of wrong sizing: each with the value that is right, within its tolerance. Numbers are those of docs/sizing-cases.md."""
+"""Public reports of wrong sizing: each with the value that is right, within its tolerance.
+
+Numbers are those of docs/sizing-cases.md.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +91,7 @@ def test_cases_01_04_11_parameters_and_16_bit_weights(name: str, params: int) ->
 
 
 def test_case_02_all_experts_are_resident() -> None:
-    assert 122_562_817_776 * 4.64 / 8 / 1e9 == pytest.approx(71.1, rel=0.03)
+    assert pytest.approx(71.1, rel=0.03) == 122_562_817_776 * 4.64 / 8 / 1e9
     load = {"engine": "llama_cpp", "weights": "q4_k_m"}
     held = serving(serving_batch("Qwen/Qwen3-235B-A22B", on=gpu(gib=48), **load))
     assert held.weights_bytes > 0.55 * model("Qwen/Qwen3-235B-A22B").total_params
@@ -280,7 +283,7 @@ def test_case_43_fixed_bytes_of_hybrids_lower_concurrency() -> None:
 def test_case_49_multi_head_attention() -> None:
     qwen = dense(5120, 40, 40, 40, 13_696, 152_064)
     assert one_sequence(32_768, serving_batch(qwen)) / GIB == 25.0
-    assert 15_248 * 819_200 / GIB == pytest.approx(11.63, rel=0.001)
+    assert pytest.approx(11.63, rel=0.001) == 15_248 * 819_200 / GIB
 
 
 def test_case_50_tokens_of_a_pool() -> None:
@@ -289,7 +292,7 @@ def test_case_50_tokens_of_a_pool() -> None:
 
 
 def test_case_52_a_pool_larger_than_the_gpu_is_impossible() -> None:
-    assert 10_718 * 524_288 / GIB == pytest.approx(5.23, abs=0.01)
+    assert pytest.approx(5.23, abs=0.01) == 10_718 * 524_288 / GIB
     held = serving(serving_batch(LLAMA_2_7B, on=gpu("a10")))
     assert held.kv_cache_tokens < 8348 * 16
 

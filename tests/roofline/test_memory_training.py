@@ -81,7 +81,7 @@ def test_tensor_and_pipeline_divide_once_and_then_zero() -> None:
 
 
 def test_experts_shard_over_their_own_group() -> None:
-    """Eight ranks in two groups of four experts' owners: each group has a quarter of the experts and half of the states."""
+    """Eight ranks, two for each quarter of the experts: the pair shares their states."""
     sizes = {"dp": 8.0, "ep": 4.0, "zero_stage": 1.0}
     batch = training_batch("mistralai/Mixtral-8x7B-v0.1", sizes=sizes)
     held, columns = training(batch), batch.model
@@ -113,7 +113,7 @@ def test_selective_checkpointing_of_pytorch_stacks() -> None:
 
 
 def test_uneven_pipeline_stages() -> None:
-    """126 layers on eight stages: six have one more than the first and the last, and a layer outweighs the embedding."""
+    """126 layers on eight stages: six have one more than the ends, and a layer outweighs the embedding."""
     columns = model("meta-llama/Meta-Llama-3.1-405B")
     assert stage(columns, 8.0) == (16.0, 0.0, 0.0)
     assert stage(columns, 1.0) == (126.0, 1.0, 1.0)
