@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
 from django.urls.resolvers import URLPattern, URLResolver
+from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from config.api import ApiRoot
@@ -28,6 +29,7 @@ def _gather(attribute: str) -> list[URLPattern | URLResolver]:
 
 
 urlpatterns = [
+    path("favicon.ico", RedirectView.as_view(url=f"/{settings.STATIC_URL.lstrip('/')}icon.svg", permanent=True)),
     path("healthz", healthz, name="healthz"),
     path("metrics", metrics, name="metrics"),
     path("admin/", admin.site.urls),

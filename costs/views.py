@@ -34,7 +34,7 @@ LISTING = Listing(
         Column("region", _("Region")),
         Column("get_purchase_model_display", _("Bought as"), write=lambda label: str(label()), sort="purchase_model"),
         Column("price_per_gpu_hour_usd", _("Per GPU and hour"), number=True, write=usd),
-        Column("date_stated", _("Date"), sort="date"),
+        Column("date_stated", _("Date"), number=True, sort="date"),
         Column("source", _("Source")),
     ),
     filters=OfferFilter,

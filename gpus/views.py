@@ -1,5 +1,7 @@
 """Pages of accelerators."""
 
+from typing import Any
+
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -36,7 +38,7 @@ LISTING = Listing(
         _number("fp4_dense_tflops", _("FP4, TFLOP/s")),
         _number("interconnect_bw_gbs_bidir_total", _("Link, GB/s")),
         _number("tdp_w", _("Power, W")),
-        Column("release_date", _("Released")),
+        Column("release_date", _("Released"), number=True),
         Column("confidence", _("Confidence")),
     ),
     filters=GpuFilter,
@@ -64,10 +66,14 @@ def gpu(request: HttpRequest, slug: str, form: str = "html") -> HttpResponse:
         return JsonResponse(GpuSerializer(row).data)
     context = {
         "gpu": row,
-        "facts": [(LABELS[name], getattr(row, name)) for name in COLUMNS[2:]],
+        "facts": [(LABELS[name], _written(getattr(row, name))) for name in COLUMNS[2:]],
         "changes": list(changes(row)),
     }
     return render(request, "gpus/gpu.html", context)
+
+
+def _written(value: Any) -> Any:
+    return exact(value) if isinstance(value, float) else value
 
 
 def _edit(request: HttpRequest, row: Gpu | None) -> HttpResponse:
