@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,40 +37,60 @@ GROUPS = ("e", "ev", "ef", "ek", "ew", "eg", "em", "gw", "ekw", "efw", "egm", "e
 class Corrections:
     """Effects summed into tables of shape (quantities, …, features), bound to a catalogue of GPUs."""
 
-    by_gpu: Array  # (quantities, engines, GPUs, weight formats, features)
-    by_model: Array  # (quantities, engines, GPUs, models, features)
-    by_format: Array  # (quantities, engines, models, weight formats, features)
-    by_variant: Array  # (quantities, engines, variants, kinds, features)
+    by_gpu: Array  # (quantities, engines, GPUs, weight formats) in one axis, features
+    by_model: Array  # (quantities, engines, GPUs, models) in one axis, features
+    by_format: Array  # (quantities, engines, models, weight formats) in one axis, features
+    by_variant: Array  # (quantities, engines, variants, kinds, features): what a variant adds to the plain one
+    gpus: int
+    models: int
     sizes: Array  # parameters of the known models, ascending
     near: NDArray[np.int8]  # (engines, GPUs, models): 2 the same model was measured there, 1 its engine and GPU or engine and model, 0 neither
 
-    def model_index(self, model: Model) -> Column:
+    def model_index(self, model: Model, kind: Column) -> Column:
         """Position of each model in the tables: known models first, then the four kinds."""
         known = np.searchsorted(self.sizes, model.total_params)
         known = np.minimum(known, len(self.sizes) - 1)
-        return np.where(self.sizes[known] == model.total_params, known, len(self.sizes) + kind_code(model))
+        return np.where(self.sizes[known] == model.total_params, known, len(self.sizes) + kind)
 
-    def slopes(self, quantity: Column, engine: Column, gpu: Column, model: Column, weights: Column) -> Array:
-        """Effects of each scenario, features last."""
-        return self.by_gpu[quantity, engine, gpu, weights] + self.by_model[quantity, engine, gpu, model] + self.by_format[quantity, engine, model, weights]
+    def factors(self, quantity: Column, where: "Place", x: Array) -> Column:
+        """exp of the corrections of one quantity; `x` are the features of the scenarios, features last."""
+        head = quantity * len(ENGINES) + where.engine
+        place = head * self.gpus + where.gpu
+        formats = len(WEIGHT_FORMATS)
+        slopes = self.by_gpu.take(place * formats + where.weights, axis=0)
+        slopes = slopes + self.by_model.take(place * self.models + where.model, axis=0)
+        slopes = slopes + self.by_format.take((head * self.models + where.model) * formats + where.weights, axis=0)
+        if np.any(where.variant):
+            slopes = slopes + self.by_variant[quantity, where.engine, where.variant, where.kind]
+        return np.exp(np.einsum("...i,...i->...", slopes, x))
+
+
+class Place(NamedTuple):
+    """Codes of scenarios into the tables."""
+
+    engine: Column
+    gpu: Column
+    model: Column
+    weights: Column
+    variant: Column
+    kind: Column
 
 
 def kind_code(model: Model) -> Column:
     """Code into KINDS."""
-    return np.where(model.is_hybrid > 0, 3, np.where(model.is_mla > 0, 2, np.where(model.is_moe > 0, 1, 0)))
+    return np.maximum(np.maximum(3 * (model.is_hybrid > 0), 2 * (model.is_mla > 0)), model.is_moe > 0)
 
 
 def features(running: Column, decode: Column, step: Column, overhead: Column, prompt: Column) -> Array:
     """Features of a predicted steady state, last axis in the order of FEATURES: running sequences, share of prefill in the mean step, share of launches
     and links in a decode step, prompt length. Scaled and centred so that slopes are comparable."""
-    columns = np.broadcast_arrays(
-        1.0,
-        np.log2(np.maximum(running, 1.0)) * 0.25 - 1.0,
-        np.clip(1.0 - decode / step, 0.0, 1.0) - 0.3,
-        overhead / decode - 0.3,
-        np.log2(np.maximum(prompt, 1.0)) * (1.0 / 3.0) - 10.0 / 3.0,
-    )
-    return np.stack(columns, axis=-1)
+    x = np.empty((*np.shape(step), len(FEATURES)))
+    x[..., 0] = 1.0
+    x[..., 1] = np.log2(np.maximum(running, 1.0)) * 0.25 - 1.0
+    x[..., 2] = np.maximum(0.7 - decode / step, -0.3)
+    x[..., 3] = overhead / decode - 0.3
+    x[..., 4] = np.log2(np.maximum(prompt, 1.0)) * (1.0 / 3.0) - 10.0 / 3.0
+    return x
 
 
 Effects = dict[tuple[str, str, str], Array]  # (quantity, group, level) to the values of FEATURES
@@ -116,6 +136,8 @@ def build(effects: Effects, gpus: Sequence[Gpu], kinds: dict[str, str]) -> Corre
         if "v" in key:
             k: Any = KINDS.index(key["k"]) if "k" in key else everything
             by_variant[q, e, VARIANTS.index(key["v"]), k] += values
+            if not key["v"]:  # what a scenario gets; measured variants get the difference
+                by_model[q, e, :, m] += values
         elif "w" in key and "k" in key:
             by_format[q, e, m, w] += values
         elif "m" in key or "k" in key:
@@ -126,4 +148,6 @@ def build(effects: Effects, gpus: Sequence[Gpu], kinds: dict[str, str]) -> Corre
             rank = 2 if group == "egm" else 1
             cells = (e, g, m) if isinstance(g, slice) or isinstance(m, slice) else (e, *np.ix_(g, m))
             near[cells] = np.maximum(near[cells], rank)
-    return Corrections(by_gpu, by_model, by_format, by_variant, np.array([float(size) for size in sizes]), near)
+    by_variant -= by_variant[:, :, :1].copy()
+    flat = [table.reshape(-1, len(FEATURES)) for table in (by_gpu, by_model, by_format)]
+    return Corrections(*flat, by_variant, len(gpus), len(models), np.array([float(size) for size in sizes]), near)

@@ -10,6 +10,7 @@ import numpy as np
 from roofline.codes import ENGINES
 from roofline.columns import Batch
 from roofline.serving.coefficients import ServingCoefficients
+from roofline.serving.corrections import kind_code
 
 Column = Any
 LEVEL = 0.8
@@ -22,7 +23,7 @@ def nearness(batch: Batch, c: ServingCoefficients) -> Column:
     assert batch.serving is not None
     if c.corrections is None:
         return np.zeros(1, dtype=np.int8)
-    return c.corrections.near[batch.serving.engine, batch.gpu.code, c.corrections.model_index(batch.model)]
+    return c.corrections.near[batch.serving.engine, batch.gpu.code, c.corrections.model_index(batch.model, kind_code(batch.model))]
 
 
 @cache

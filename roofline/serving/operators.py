@@ -74,8 +74,7 @@ def _pass(scene: Any, work: Work, phase: int) -> Iterator[Row]:
 
 
 def _projections(model: One, k: Any, f: One, shape: One, work: Work) -> Iterator[Row]:
-    small = work.tokens / (work.tokens + k.small_rows)
-    compute, memory = k.linear_token * work.tokens / small, k.linear_read
+    compute, memory = k.linear_token * (work.tokens + k.small_rows), k.linear_read
     parts = [part for part in _weights(model) if part[1] > 0]
     whole = sum(weights * (f.attention_bytes if attention else f.feed_bytes) for _, weights, _, attention in parts)
     for name, weights, count, attention in parts:

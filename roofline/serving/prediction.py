@@ -163,17 +163,12 @@ def measured_factors(s: Scene, state: Steps, variant: Column) -> Factors:
     serving, gpu = s.batch.serving, s.batch.gpu
     assert serving is not None
     saturated, open_loop = np.isinf(s.load.clients), ~np.isnan(s.load.rate)
-    model = table.model_index(s.batch.model)
-    x = state_features(s, state)
-    engine, code, weights = serving.engine, gpu.code, serving.weights
     kind = corrections.kind_code(s.batch.model)
-    step = np.where(saturated, corrections.SATURATED, corrections.DECODE)
+    place = corrections.Place(serving.engine, gpu.code, table.model_index(s.batch.model, kind), serving.weights, variant, kind)
+    x = state_features(s, state)
+    step = saturated * corrections.SATURATED  # DECODE is 0
     first = np.where(open_loop, corrections.TTFT_OPEN, np.where(saturated, corrections.SATURATED, corrections.TTFT))
-    found = (
-        np.exp(np.einsum("...i,...i->...", table.slopes(q, engine, code, model, weights) + table.by_variant[q, engine, variant, kind], x))
-        for q in (step, first, corrections.PREFILL)
-    )
-    return Factors(*found)
+    return Factors(*(table.factors(q, place, x) for q in (step, first, corrections.PREFILL)))
 
 
 def _speed(s: Scene, state: Steady, factors: Factors) -> ServingSpeed:
@@ -242,8 +237,8 @@ def _bound(state: Steady) -> Mapping[str, Column]:
     d, m, f = state.steps.decode, state.steps.mixed, np.minimum(state.steps.mixed_share, 1.0)
     total = (1.0 - f) * d.time + f * m.time
     return {
-        "compute": ((1.0 - f) * d.compute + f * m.compute) / total,
-        "memory": ((1.0 - f) * d.memory + f * m.memory) / total,
+        "compute": ((1.0 - f) * d.compute() + f * m.compute()) / total,
+        "memory": ((1.0 - f) * d.memory() + f * m.memory()) / total,
         "interconnect": ((1.0 - f) * d.network + f * m.network) / total,
         "latency": ((1.0 - f) * d.latency + f * m.latency) / total,
     }

@@ -61,13 +61,30 @@ class Costs(NamedTuple):
 
 
 class PassTime(NamedTuple):
-    """Seconds of one forward pass and what they are made of; parts add up to `time`."""
+    """Seconds of one forward pass and of its parts: `time` is the sum of joined pairs of arithmetic (`_c`) and traffic (`_m`) and of the rest."""
 
     time: Column
-    compute: Column
-    memory: Column
+    linear_c: Column
+    linear_m: Column
+    expert_c: Column
+    expert_m: Column
+    head_c: Column
+    head_m: Column
+    decode_c: Column
+    decode_m: Column
+    prompt: Column
+    element: Column
     network: Column
     latency: Column
+
+    def compute(self) -> Column:
+        """Seconds of the parts that arithmetic binds."""
+        pairs = ((self.linear_c, self.linear_m), (self.expert_c, self.expert_m), (self.head_c, self.head_m), (self.decode_c, self.decode_m))
+        return self.prompt + sum((c > m) * _join(c, m) for c, m in pairs)
+
+    def memory(self) -> Column:
+        """Seconds of the parts that memory traffic binds."""
+        return self.time - self.network - self.latency - self.compute()
 
 
 def costs(batch: Batch, f: Formats, c: ServingCoefficients, shape: Shape, context: Column, span: Column) -> Costs:
@@ -204,25 +221,18 @@ def _join(compute: Column, memory: Column) -> Column:
 def pass_time(k: Costs, *, tokens: Column, expert_tokens: Column, rows: Column, sequences: Column, prompt_tokens: Column) -> PassTime:
     """Seconds of a pass over `tokens` tokens of one attention rank (`expert_tokens` of all ranks together), of which `prompt_tokens` are new
     prompt tokens and `sequences` decode; logits are computed for `rows`."""
-    small = tokens / (tokens + k.small_rows)
-    linear_c, linear_m = k.linear_token * tokens / small, k.linear_read
+    linear_c = k.linear_token * (tokens + k.small_rows)
     drawn = -k.experts * np.expm1(expert_tokens * k.expert_miss)
     touched = np.minimum(drawn + k.spread * np.sqrt(drawn), k.experts)
     routed = expert_tokens * k.routed
     routed = routed + k.spread * np.sqrt(routed)
     expert_c, expert_m = k.expert_row * (routed + k.tile * touched), k.expert_read * touched
-    head_c, head_m = k.head_row * rows, k.head_read
+    head_c = k.head_row * rows
     decode_c, decode_m = k.decode_compute * sequences, k.decode_memory * sequences
-    linear, expert, head, decode = _join(linear_c, linear_m), _join(expert_c, expert_m), _join(head_c, head_m), _join(decode_c, decode_m)
     prompt, element = k.prompt_token * prompt_tokens, k.element_token * tokens
     network = k.wire_token * tokens + k.network
     latency = k.launch + k.decode_latency * sequences
-    compute = (
-        np.where(linear_c > linear_m, linear, 0.0)
-        + np.where(expert_c > expert_m, expert, 0.0)
-        + np.where(head_c > head_m, head, 0.0)
-        + np.where(decode_c > decode_m, decode, 0.0)
-        + prompt
-    )
-    busy = linear + expert + head + decode + prompt + element
-    return PassTime(busy + network + latency, compute, busy - compute, network, latency)
+    busy = _join(linear_c, k.linear_read) + _join(expert_c, expert_m) + _join(head_c, k.head_read) + _join(decode_c, decode_m)
+    time = busy + prompt + element + network + latency
+    linear_m, head_m = k.linear_read + 0.0 * time, k.head_read + 0.0 * time
+    return PassTime(time, linear_c, linear_m, expert_c, expert_m, head_c, head_m, decode_c, decode_m, prompt, element, network, latency)
