@@ -34,7 +34,7 @@ NOISE = 0.08  # log error of one configuration that a prior's spread is weighed 
 STEP = 0.05  # of finite differences, in spreads
 LONGEST_MOVE = 1.5  # of one coefficient in one step of the fit, in spreads
 FULL_STEPS, FEW_STEPS = 14, 2
-KAPPA = (3.0, 3.0, 1.0)  # runs' worth of doubt at each level of corrections
+KAPPA = (8.0, 8.0, 1.0, 1.0, 1.0)  # runs' worth of doubt at each level of corrections
 LARGEST_RESIDUAL = 0.5
 COVERED = 0.8  # share of measurements that an interval holds
 FEWEST = 12  # residuals that a quantile needs
@@ -57,7 +57,7 @@ class Sample:
     measured: Floats  # log tokens/s/GPU
     folds: NDArray[np.intp]
     weights: Floats
-    keys: Sequence[tuple[str, str, str]]  # of the levels of corrections
+    keys: Sequence[tuple[str, ...]]  # of the levels of corrections
 
     def owners(self, space: "Vector") -> list[NDArray[np.bool_]]:
         """For each coefficient the runs that it touches."""
@@ -79,7 +79,8 @@ def fold_of(run: Run) -> int:
 
 def usable(run: Run) -> bool:
     """Whether a fit may use the speed of a run."""
-    return run.speed == run.speed and not any(word in run.row.get("notes", "") for word in UNUSABLE)
+    guessed = not run.row.get("model_id") and not run.row.get("config_json") and "layers=" not in run.row.get("arch_hint", "")
+    return run.speed == run.speed and not guessed and not any(word in run.row.get("notes", "") for word in UNUSABLE)
 
 
 def sample(found: Sequence[Run]) -> Sample:
@@ -212,11 +213,11 @@ def relative_errors(space: Vector, data: Sample, theta: Floats) -> dict[str, flo
     return dict(zip(space.names, (space.spreads * np.sqrt(np.diag(covariance))).tolist(), strict=True))
 
 
-def group_keys(run: Run) -> tuple[str, str, str]:
-    """Keys of the three levels of corrections that a run belongs to."""
+def group_keys(run: Run) -> tuple[str, ...]:
+    """Keys of the levels of corrections that a run belongs to."""
     columns = run.architecture.columns()
     kind, tuning = KINDS[int(columns.is_moe)], TUNINGS[int(run.method in ("lora", "qlora"))]
-    return key_words(run.gpu, run.precision, run.framework, kind, tuning, float(signature(columns)))
+    return key_words(run.gpu, run.precision, run.framework, kind, tuning, float(signature(columns)), run.year)
 
 
 def shrunken(data: Sample, seen: NDArray[np.bool_], residual: Floats) -> list[Cell]:

@@ -20,13 +20,12 @@ from roofline.codes import FRAMEWORKS, TRAINING_PRECISIONS
 from roofline.columns import Batch
 from roofline.hardware import Gpu
 from roofline.training.corrections import Cell, Corrections, stored, stored_widths, tables
-from roofline.training.families import family
+from roofline.training.families import CURRENT_YEAR, family
 from roofline.training.parameters import DEFAULTS
 
 Floats = NDArray[np.float64]
 PRECISIONS = len(TRAINING_PRECISIONS)
 FP32, TF32, FP16, BF16, FP8, MXFP8, NVFP4 = range(PRECISIONS)
-CURRENT_YEAR = 2025.5  # software date where none is stated
 FIRST_YEAR, LAST_YEAR = 2021.0, 2026.7  # trends are not drawn beyond the measurements
 EMULATED_INT8 = ("Google",)  # whose 8-bit training runs on integer units where there is no fp8
 
@@ -135,7 +134,7 @@ def resolve(batch: Batch, c: TrainingCoefficients) -> Rates:
         passes=c["passes_fused"] * (fused + (1.0 - fused) * c["eager_passes"]),
         loss_passes=c["loss_passes"] * (fused + (1.0 - fused) * 2.0),
         host=c["host"] * (1.0 - 0.8 * levers.cuda_graphs) * (1.0 + (1.0 - fused)),
-        moe_host=c["host"] * (1.0 - 0.8 * levers.cuda_graphs) * moe_age,
+        moe_host=c["host"] * (1.0 - 0.8 * levers.cuda_graphs) * np.exp(c["host_trend"] * age),
         expert_kernels=c["expert_kernels"],
         stream=c["stream"],
         overlap=c["overlap"],

@@ -93,12 +93,24 @@ def gathered(nbytes: Column, group: Group, link: Links, rails: Column = 1.0) -> 
     return Traffic(inside / link.fast + across / link.network + latency, inside + across, latency)
 
 
-def exchanged(nbytes: Column, group: Group, link: Links, merged: Column = 1.0) -> Traffic:
-    """All-to-all in which each rank holds `nbytes` bytes for all ranks; `merged` of the bytes for other nodes travel."""
+def exchanged(nbytes: Column, group: Group, link: Links) -> Traffic:
+    """All-to-all in which each rank holds `nbytes` bytes for all ranks."""
     inside = nbytes * (group.near - 1.0) / group.ranks
     across = nbytes * (1.0 - group.near / group.ranks)
     latency = np.where(group.ranks > 1, link.fast_latency, 0.0) + np.where(group.ranks > group.near, link.network_latency, 0.0)
-    return Traffic((inside + across * (1.0 - merged)) / link.fast + across * merged / link.network + latency, inside + across, latency)
+    return Traffic(inside / link.fast + across / link.network + latency, inside + across, latency)
+
+
+def dispatched(token_bytes: Column, top_k: Column, group: Group, link: Links, far_cost: float) -> Traffic:
+    """Tokens of `token_bytes` in all sent to `top_k` experts each: once to every rank that holds one of them (expected number, uniform routing),
+    over the network once to every node, whose ranks pass them on."""
+    nodes = group.ranks / group.near
+    ranks_hit = group.ranks * (1.0 - (1.0 - 1.0 / group.ranks) ** top_k)
+    nodes_hit = nodes * (1.0 - (1.0 - 1.0 / nodes) ** top_k)
+    inside = token_bytes * ranks_hit * (1.0 - 1.0 / group.near)
+    across = token_bytes * nodes_hit * (1.0 - 1.0 / nodes)
+    latency = np.where(group.ranks > 1, link.fast_latency, 0.0) + np.where(nodes > 1, link.network_latency, 0.0)
+    return Traffic(inside / link.fast + far_cost * across / link.network + latency, inside + across, latency)
 
 
 def exposed(time: Column, window: Column, hidden: Column) -> Column:
@@ -130,8 +142,8 @@ def communication(batch: Batch, rates: Rates, shape: Shape, c: TrainingCoefficie
     )
     ring = exchanged(shape.tokens * layout.cp * kv * BF16 / layout.tp * stage, parallel.cp, link)
     ring_latency = ring.latency * (model.layers * stage - 1.0)
-    routed = shape.expert_tokens * np.minimum(model.top_k, layout.ep) * expert_hidden(batch) * (BF16 + np.minimum(rates.element_bytes, BF16))
-    dispatch = exchanged(routed, parallel.ep, link, c["dispatch_node"])
+    routed = shape.expert_tokens * expert_hidden(batch) * (BF16 + np.minimum(rates.element_bytes, BF16))
+    dispatch = dispatched(routed, model.top_k, parallel.ep, link, c["dispatch_far"])
     moe = model.moe_layers * stage
     boundary = exchanged(token / np.where(layout.sequence_parallel > 0, layout.tp, 1.0), Group(np.minimum(layout.pp, 2.0), np.minimum(parallel.pp.near, 2.0)), link)
     weights, gradients = data_parallel(batch, rates, shape, parallel, link)

@@ -1,8 +1,9 @@
 """Shrunken mean residuals of groups of measured runs, and the intervals that left-out residuals give.
 
-Three levels, each on what the one above leaves: GPU family, precision, dense or MoE, full or adapter training; the same for one GPU model
-and framework; the same for one model (by its width, depth and experts). A group of n runs with mean log residual r moves a prediction by
-n r / (n + kappa), so a group that was hardly measured moves little. Runs with no group near them get wider intervals.
+Levels, each on what the ones above leave: GPU family, precision, dense or MoE, full or adapter training; one GPU and framework; one model (by
+its width, depth and experts) in one framework on all GPUs; the same in one era of software; the same model on one GPU. A group of n runs
+with mean log residual r moves a prediction by n r / (n + kappa), so a group that was hardly measured moves little. Runs with no group near
+them get wider intervals.
 """
 
 import csv
@@ -19,10 +20,11 @@ from roofline.ceilings import Column
 from roofline.codes import FRAMEWORKS, METHODS, TRAINING_PRECISIONS
 from roofline.columns import Batch, Model
 from roofline.hardware import Gpu
-from roofline.training.families import family
+from roofline.training.families import CURRENT_YEAR, family
 
 Floats = NDArray[np.float64]
-LEVELS = ("family", "framework", "model")
+LEVELS = ("family", "framework", "design", "era", "model")
+ERAS = (2024.0, 2025.2, 2025.6, 2026.0, 2026.4)  # years between which software is one era
 BASES = (
     "no measured run of this GPU family and precision",
     "measured runs of this GPU family and precision",
@@ -60,6 +62,7 @@ class Corrections:
     cells: Floats
     bases: NDArray[np.intp]
     signatures: Floats  # of models with a cell of their own, ascending
+    designs: Floats  # flat over (signature, framework, tuning, era)
     pairs: Floats  # signature position x cells + cell, ascending
     values: Floats
     widths: Floats  # (BASES, KINDS, 2), flat: log of low and high
@@ -70,43 +73,68 @@ def signature(model: Model) -> Column:
     return (model.hidden * 1024.0 + model.layers) * 2048.0 + model.experts
 
 
-def key_words(gpu: Gpu, precision: str, framework: str, kind: str, tuning: str, model: float) -> tuple[str, str, str]:
-    """Keys of the three levels."""
+def key_words(gpu: Gpu, precision: str, framework: str, kind: str, tuning: str, model: float, year: float) -> tuple[str, ...]:
+    """Keys of the levels."""
     tail = f"{precision}|{kind}|{tuning}"
-    return f"{family(gpu)}|{tail}", f"{gpu.slug}|{framework}|{tail}", f"{gpu.slug}|{framework}|{tail}|{model:.0f}"
+    design = f"{framework}|{tuning}|{model:.0f}"
+    era = int(np.searchsorted(ERAS, CURRENT_YEAR if np.isnan(year) else year, side="right"))
+    own = f"{gpu.slug}|{framework}|{tail}"
+    return f"{family(gpu)}|{tail}", own, design, f"{design}|{era}", f"{own}|{model:.0f}"
 
 
 def tables(cells: Sequence[Cell], widths: Floats, gpus: Sequence[Gpu]) -> Corrections:
     """Look-up tables for `gpus` out of cells."""
-    by_key = {(cell.level, cell.key): cell.value for cell in cells}
-    flat, bases = np.zeros(len(gpus) * SHAPES), np.zeros(len(gpus) * SHAPES, dtype=np.intp)
+    values = np.zeros((len(gpus), P, F, K, T))
+    bases = np.zeros(values.shape, dtype=np.intp)
     slugs: dict[str, list[int]] = {}
+    families: dict[str, list[int]] = {}
     for g, gpu in enumerate(gpus):
         slugs.setdefault(gpu.slug, []).append(g)
-        for at, (precision, framework, kind, tuning) in enumerate(_shapes()):
-            broad, narrow, _ = key_words(gpu, precision, framework, kind, tuning, 0.0)
-            wide, own = by_key.get(("family", broad)), by_key.get(("framework", narrow))
-            flat[g * SHAPES + at] = (wide or 0.0) + (own or 0.0)
-            bases[g * SHAPES + at] = 2 if own is not None else 1 if wide is not None else 0
-    return Corrections(flat, bases, *_pairs(cells, slugs, len(gpus)), widths)
+        families.setdefault(family(gpu), []).append(g)
+    for cell in cells:
+        words = cell.key.split("|")
+        if cell.level == "family":
+            _add(values, bases, families.get(words[0], ()), slice(None), words[1:], cell.value, 1)
+        elif cell.level == "framework":
+            _add(values, bases, slugs.get(words[0], ()), FRAMEWORKS.index(words[1]), words[2:], cell.value, 2)
+    by_key = {(cell.level, cell.key): cell.value for cell in cells}
+    signatures = sorted({float(cell.key.split("|")[-1]) for cell in cells if cell.level in ("design", "model")})
+    pairs = _pairs(cells, signatures, slugs, len(gpus))
+    return Corrections(values.ravel(), bases.ravel(), np.array(signatures), _designs(by_key, signatures), *pairs, widths)
 
 
-def _shapes() -> list[tuple[str, str, str, str]]:
-    return [(p, f, k, t) for p in TRAINING_PRECISIONS for f in FRAMEWORKS for k in KINDS for t in TUNINGS]
+def _add(values: Floats, bases: NDArray[np.intp], gpus: Sequence[int], framework: int | slice, words: Sequence[str], value: float, basis: int) -> None:
+    precision, kind, tuning = TRAINING_PRECISIONS.index(words[0]), KINDS.index(words[1]), TUNINGS.index(words[2])
+    for g in gpus:
+        values[g, precision, framework, kind, tuning] += value
+        bases[g, precision, framework, kind, tuning] = basis
 
 
-def _pairs(cells: Sequence[Cell], slugs: Mapping[str, list[int]], gpus: int) -> tuple[Floats, Floats, Floats]:
-    own = [(cell.key.split("|"), cell.value) for cell in cells if cell.level == "model"]
-    signatures = sorted({float(words[-1]) for words, _ in own})
+def _designs(by_key: Mapping[tuple[str, str], float], signatures: Sequence[float]) -> Floats:
+    """Sums of the corrections of a design and of its eras."""
+    flat = []
+    for model in signatures:
+        for framework in FRAMEWORKS:
+            for tuning in TUNINGS:
+                key = f"{framework}|{tuning}|{model:.0f}"
+                base = by_key.get(("design", key), 0.0)
+                flat += [base + by_key.get(("era", f"{key}|{era}"), 0.0) for era in range(len(ERAS) + 1)]
+    return np.array(flat)
+
+
+def _pairs(cells: Sequence[Cell], signatures: Sequence[float], slugs: Mapping[str, list[int]], gpus: int) -> tuple[Floats, Floats]:
     place = {value: index for index, value in enumerate(signatures)}
-    shape = {words: at for at, words in enumerate(_shapes())}
     found = []
-    for (slug, framework, precision, kind, tuning, model), value in own:
+    for cell in cells:
+        if cell.level != "model":
+            continue
+        slug, framework, precision, kind, tuning, model = cell.key.split("|")
+        shape = (TRAINING_PRECISIONS.index(precision), FRAMEWORKS.index(framework), KINDS.index(kind), TUNINGS.index(tuning))
+        at = int(np.ravel_multi_index(shape, (P, F, K, T)))
         for g in slugs.get(slug, ()):
-            cell = g * SHAPES + shape[(precision, framework, kind, tuning)]
-            found.append((place[float(model)] * float(gpus * SHAPES) + cell, value))
+            found.append((place[float(model)] * float(gpus * SHAPES) + g * SHAPES + at, cell.value))
     found.sort()
-    return np.array(signatures), np.array([pair for pair, _ in found]), np.array([value for _, value in found])
+    return np.array([pair for pair, _ in found]), np.array([value for _, value in found])
 
 
 class Located(NamedTuple):
@@ -120,16 +148,22 @@ def locate(batch: Batch, c: Corrections) -> Located:
     """The correction of every scenario."""
     training, model = batch.training, batch.model
     assert training is not None
-    cell = ((batch.gpu.code * P + training.precision) * F + training.framework) * (K * T)
-    cell = cell + np.where(model.is_moe > 0, T, 0) + (training.method >= LORA)
+    tuning = training.method >= LORA
+    cell = ((batch.gpu.code * P + training.precision) * F + training.framework) * (K * T) + np.where(model.is_moe > 0, T, 0) + tuning
     value, basis = c.cells[cell], c.bases[cell]
-    if not len(c.pairs):
+    if not len(c.signatures):
         return Located(value, basis)
-    place = np.minimum(np.searchsorted(c.signatures, signature(model)), len(c.signatures) - 1)
-    wanted = np.where(c.signatures[place] == signature(model), place * float(len(c.cells)) + cell, -1.0)
-    at = np.minimum(np.searchsorted(c.pairs, wanted), len(c.pairs) - 1)
-    known = c.pairs[at] == wanted
-    return Located(value + np.where(known, c.values[at], 0.0), np.where(known, 3, basis))
+    mark = signature(model)
+    place = np.minimum(np.searchsorted(c.signatures, mark), len(c.signatures) - 1)
+    same = c.signatures[place] == mark
+    year = np.where(np.isnan(training.framework_year), CURRENT_YEAR, training.framework_year)
+    era = np.searchsorted(ERAS, year, side="right")
+    design = c.designs[((place * F + training.framework) * T + tuning) * (len(ERAS) + 1) + era]
+    wanted = np.where(same, place * float(len(c.cells)) + cell, -1.0)
+    at = np.minimum(np.searchsorted(c.pairs, wanted), max(len(c.pairs) - 1, 0))
+    known = c.pairs[at] == wanted if len(c.pairs) else np.zeros_like(same)
+    own = np.where(known, c.values[at], 0.0) if len(c.pairs) else 0.0
+    return Located(value + np.where(same, design, 0.0) + own, np.where(known, 3, basis))
 
 
 def interval(batch: Batch, c: Corrections) -> Interval:

@@ -2,6 +2,8 @@
 
 from roofline.hardware import Gpu
 
+CURRENT_YEAR = 2025.5  # software date where none is stated
+
 
 def family(gpu: Gpu) -> str:
     """The architecture; TPU generations differ too much to share one."""

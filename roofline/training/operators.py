@@ -131,7 +131,8 @@ def expert_hidden(batch: Batch) -> Column:
 def experts(batch: Batch, rates: Rates, shape: Shape) -> Operator:
     """Routed experts as one grouped product a layer."""
     model, layout = batch.model, batch.layout
-    width = np.maximum(model.expert_width / layout.expert_tp, 1.0)
+    hidden = expert_hidden(batch)
+    width = np.minimum(np.maximum(model.expert_width / layout.expert_tp, 1.0), hidden)
     coef = MoeCoefficients(
         **dict.fromkeys(MoeCoefficients._fields, 0.0)
         | {
@@ -144,7 +145,7 @@ def experts(batch: Batch, rates: Rates, shape: Shape) -> Operator:
     )
     work = moe(
         shape.expert_tokens * layout.ep,
-        hidden=expert_hidden(batch),
+        hidden=hidden,
         width=model.expert_width,
         experts=np.maximum(model.experts, 1.0),
         top_k=np.maximum(model.top_k, 1.0),

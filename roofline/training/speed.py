@@ -20,6 +20,7 @@ TOKEN_BYTES = 4.0  # of a token id that the input pipeline delivers
 OPTIMIZER_BYTES = (34.0, 22.0, 20.0, 26.0, 26.0, 14.0)  # read and written for one parameter, by codes.OPTIMIZERS
 KERNELS, MOE_KERNELS = 14.0, 40.0  # of one layer, one pass, fused
 FULL, SELECTIVE = RECOMPUTES.index("full"), RECOMPUTES.index("selective")
+GROUPED_EXPERTS = 16.0  # local experts from which one launch serves several
 HOST_OVERLAP = 0.1  # how much host and GPU time of a micro-batch add up
 SELECTIVE_SHARE = 0.12  # element-wise work that selective recomputation repeats
 
@@ -109,7 +110,8 @@ def _host_time(batch: Batch, rates: Rates) -> Column:
     passes = 3.0 + np.where(training.recompute == FULL, 1.0, 0.0)
     dense = rates.host * KERNELS * model.layers
     local = model.experts / batch.layout.ep
-    routed = rates.moe_host * (MOE_KERNELS + rates.expert_kernels * local) * model.moe_layers
+    launched = local * GROUPED_EXPERTS / (local + GROUPED_EXPERTS)
+    routed = rates.moe_host * (MOE_KERNELS + rates.expert_kernels * launched) * model.moe_layers
     return passes * (dense + routed) / batch.layout.pp
 
 

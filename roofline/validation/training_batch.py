@@ -16,6 +16,7 @@ from roofline.validation.training_table import ASYNCHRONOUS_ATTENTION, COMPILING
 
 RAILS = re.compile(r"(\d+)\s*x[^;,]*?(\d+)\s*Gb", re.IGNORECASE)  # 4x100Gb, 8x ConnectX-7 IB NDR 400Gb/s
 NODE_TOTAL = re.compile(r"(\d+) Gbps node-node")
+WHOLE_STEP_GRAPHS = 2026.4  # recipes of NeMo from here on capture whole iterations, with static shapes of the routed tokens
 LONGEST_GPU_BATCH, LONGEST_TPU_BATCH = 16_384, 65_536  # tokens of a micro-batch where none is stated
 SLOWEST_RAIL, FASTEST_RAIL = 6.25, 800.0  # Gb/s of one GPU that a training network plausibly has
 
@@ -40,7 +41,7 @@ def levers_of(run: Run) -> Levers:
         flash_attention_3=float(run.flash and modern),
         fused_kernels=float(run.framework in FUSING or any(word in run.row.get("framework", "").lower() for word in FUSED_LABELS)),
         torch_compile=float(run.framework in COMPILING or "compile" in notes),
-        cuda_graphs=float("cuda graph" in notes),
+        cuda_graphs=float("cuda graph" in notes or "tokendrop" in notes or (run.framework == "nemo" and run.year >= WHOLE_STEP_GRAPHS)),
         comm_overlap=float("no comm overlap" not in notes and "overlap off" not in notes),
         topology_aware=1.0,
         hierarchical_allreduce=1.0,
@@ -101,7 +102,32 @@ def _layout(run: Run) -> Layout:
 
 
 def batch_of(runs: Sequence[Run]) -> tuple[Batch, list[Accelerator]]:
-    """The batch of `runs`, shape (len(runs),), and the GPUs that its codes index."""
+    """The batch of `runs`, shape (len(runs),), and the GPUs that its codes index.
+
+    A run without a stated tensor-parallel size gets the least with which it fits; where recomputation is not stated see `_settle_recompute`.
+    """
+    for _ in range(3):
+        batch, gpus = _assembled(runs)
+        assert batch.training is not None
+        batch.training.recompute = np.full(len(runs), FULL)
+        short = np.flatnonzero(~memory.training(batch).fits)
+        grown = [runs[index] for index in short if _may_grow(runs[index])]
+        for run in grown:
+            run.tp, run.dp = 2.0 * run.tp, run.dp / 2.0
+        if not grown:
+            break
+    batch, gpus = _assembled(runs)
+    _settle_recompute(batch, runs)
+    return batch, gpus
+
+
+def _may_grow(run: Run) -> bool:
+    """Whether more tensor parallelism is consistent with what a row states."""
+    unstated = not run.row.get("tp") and not run.row.get("dp")
+    return unstated and run.zero_stage < 3 and run.dp % 2 == 0 and 2 * run.tp <= run.gpu.gpus_per_node
+
+
+def _assembled(runs: Sequence[Run]) -> tuple[Batch, list[Accelerator]]:
     gpus = list(dict.fromkeys(run.gpu for run in runs))
     where = {gpu: index for index, gpu in enumerate(gpus)}
     hardware = gpu_columns(gpus).take(np.array([where[run.gpu] for run in runs], dtype=np.intp))
@@ -116,7 +142,6 @@ def batch_of(runs: Sequence[Run]) -> tuple[Batch, list[Accelerator]]:
         levers=Levers.stack([levers_of(run) for run in runs]),
         training=Training.stack([_training(run) for run in runs]),
     )
-    _settle_recompute(batch, runs)
     return batch, gpus
 
 

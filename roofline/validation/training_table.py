@@ -29,6 +29,8 @@ ACCUMULATION = re.compile(r"(?:micro_num|grad_accum|GA)=(\d+)|grad(?:ient)? accu
 EXPERT_TP = re.compile(r"\bETP=(\d+)")
 DERIVED_DP = re.compile(r"DERIVED dp=(\d+)")
 LORA_RANK = re.compile(r"(?:LoRA r|rank[ =])(\d+)", re.IGNORECASE)
+PIPELINED = re.compile(r"1F1B|PP/EP degree not printed")
+HINTED_LAYERS = re.compile(r"(?:^|;)layers=(\d+)")
 MONTH = re.compile(r"(20\d\d)(?:-(\d\d))?")
 UNUSABLE = ("OUTLIER", "WARNING", "SUSPECT", "PROXY", "truncated")  # words in the notes of rows that no fit may use
 FRAMEWORK_WORDS = (  # first match decides
@@ -177,7 +179,8 @@ def _assembled(row: Row, gpu: Gpu, gpus: float, model: Architecture, seq_len: fl
     framework = framework_of(row.get("framework", ""))
     tp, pp, cp = (_number(row, name) for name in ("tp", "pp", "cp"))
     pp = 1.0 if math.isnan(pp) and _number(row, "fsdp_zero") == 3 else pp
-    if pp > 1 and math.isnan(_number(row, "micro_batch_per_gpu")) and not math.isnan(speed):
+    piped = pp > 1 or (math.isnan(pp) and (_number(row, "vpp") > 1 or PIPELINED.search(notes)))
+    if piped and math.isnan(_number(row, "micro_batch_per_gpu")) and not math.isnan(speed):
         raise UnderSpecified("micro-batch not stated with pipeline parallelism")
     tp, pp, cp = _layout(tp, pp, cp, gpus, row)
     dp = max(gpus / (tp * pp * cp), 1.0)
@@ -185,6 +188,7 @@ def _assembled(row: Row, gpu: Gpu, gpus: float, model: Architecture, seq_len: fl
     if not math.isnan(stated_dp) and tp * pp * cp * stated_dp == gpus:
         dp = stated_dp
     micro, batch = _batch(row, notes, dp)
+    ep = _or(_number(row, "ep"), _usual_experts(model, gpu, framework, tp * cp * dp))
     found_rank = LORA_RANK.search(notes)
     expert_tp = EXPERT_TP.search(notes)
     year = software_year(row)
@@ -204,9 +208,9 @@ def _assembled(row: Row, gpu: Gpu, gpus: float, model: Architecture, seq_len: fl
         tp=tp,
         pp=pp,
         cp=cp,
-        ep=_or(_number(row, "ep"), 1.0),
+        ep=ep,
         dp=dp,
-        expert_tp=float(expert_tp[1]) if expert_tp else 1.0 if _or(_number(row, "ep"), 1.0) > 1 else tp,
+        expert_tp=float(expert_tp[1]) if expert_tp else 1.0 if ep > 1 else tp,
         zero_stage=_zero_stage(row, framework, dp),
         virtual_pipeline=_or(_number(row, "vpp"), _usual_chunks(framework, model, pp)),
         recompute=row.get("recompute", "") if row.get("recompute", "") in codes.RECOMPUTES else "",
@@ -266,6 +270,14 @@ def _batch(row: Row, notes: str, dp: float) -> tuple[float, float]:
     elif math.isnan(micro) and batch <= dp:
         micro = 1.0
     return micro, batch
+
+
+def _usual_experts(model: Architecture, gpu: Gpu, framework: str, ranks: float) -> float:
+    """Expert parallelism where none is stated: a node's GPUs share the experts, unless parameters are sharded."""
+    columns = model.columns()
+    size = min(float(gpu.gpus_per_node), ranks)
+    shares = columns.is_moe and framework not in (*SHARDING, "hf_trainer") and columns.experts % size == 0 and ranks % size == 0
+    return size if shares else 1.0
 
 
 def _usual_chunks(framework: str, model: Architecture, stages: float) -> float:
@@ -352,7 +364,20 @@ def _parsed(config: str) -> Architecture:
 
 @cache
 def _catalogue_model(model_id: str, hint: str) -> Architecture:
-    return architecture.presets()[model_id]
+    """The catalogue's model; with fewer layers where the hint says that only so many were run."""
+    fewer = HINTED_LAYERS.search(hint)
+    whole = architecture.presets()[model_id]
+    if not fewer or "hidden=" in hint or int(fewer[1]) >= whole.layers:
+        return whole
+    config = json.loads(resources.files("roofline").joinpath(f"data/models/{model_id.replace('/', '__')}.json").read_text(encoding="utf-8"))
+    config["num_hidden_layers"] = int(fewer[1])
+    for key, value in config.items():
+        if isinstance(value, list) and len(value) >= whole.layers:
+            config[key] = value[: int(fewer[1])]
+    try:
+        return architecture.parse(config, name=f"{whole.name}, {fewer[1]} layers")
+    except architecture.UnsupportedArchitecture:
+        return whole
 
 
 @cache
