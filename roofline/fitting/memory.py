@@ -58,6 +58,7 @@ FIXED_SOURCES = {
 PRIOR_WEIGHT = 0.02  # GiB of residual for a change by the whole starting value
 NEW_SINCE = 2026.3  # vLLM 0.19
 LEVEL = 80
+QUANTITIES = ("weights_bytes", "kv_cache_bytes", "kv_cache_tokens")
 LOSS_SCALE = 0.1  # GiB: from here a residual counts as an outlier
 UNITS = {
     "hidden_vectors_0": "vectors",
@@ -199,7 +200,11 @@ def main(path: Path | None = None) -> None:
     constants, error = fit(rows)
     target = path or Path(str(resources.files("roofline").joinpath("coefficients/memory.csv")))
     with target.open(encoding="utf-8", newline="") as lines:
-        kept = [row for row in csv.DictReader(lines) if not row["name"].startswith(("serving.", "spread."))]
+        kept = [
+            row
+            for row in csv.DictReader(lines)
+            if not row["name"].startswith(("serving.", *(f"spread.{name}" for name in QUANTITIES)))
+        ]
     fitted = records(constants, error, len(Logs(rows).starts))
     with target.open("w", encoding="utf-8", newline="") as lines:
         writer = csv.DictWriter(lines, fieldnames=list(fitted[0]), lineterminator="\n")

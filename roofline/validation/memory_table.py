@@ -162,7 +162,10 @@ def catalogue_gpu(row: Row) -> Accelerator | None:
         return known[row["gpu_slug"]]
     label = re.sub(r"[\s_/]+", "-", row.get("gpu", "").lower())
     fits = [slug for slug in known if re.search(rf"(?<![a-z0-9]){re.escape(_base(slug))}(?![a-z0-9])", label)]
-    return known[max(fits, key=lambda slug: (len(_base(slug)), -list(known).index(slug)))] if fits else None
+    if not fits:
+        return None
+    words = set(label.split("-"))
+    return known[max(fits, key=lambda slug: (len(_base(slug)), len(words.intersection(slug.split("-")))))]
 
 
 def _base(slug: str) -> str:

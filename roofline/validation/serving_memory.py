@@ -8,7 +8,6 @@ what they do not say.
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +32,7 @@ from roofline.validation.memory_table import (
     read_rows,
     start_of,
 )
+from roofline.validation.report import Outcome
 from roofline.validation.residuals import Residual, source_name
 
 QUANTITIES = ("weights_bytes", "kv_cache_tokens", "kv_cache_bytes")
@@ -47,20 +47,6 @@ REPORTS_SEQUENCES_SINCE = (
 NOTHING_LEFT = "an out-of-memory record"
 
 
-@dataclass(slots=True)
-class Validated:
-    """What a table gave: compared figures, and the rows that were left out by reason."""
-
-    rows: int = 0
-    residuals: list[Residual] = field(default_factory=list)
-    skipped: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def predicted(self) -> int:
-        """Rows with at least one compared figure."""
-        return self.rows - sum(self.skipped.values())
-
-
 def constants_for(starts: Sequence[Start]) -> ServingConstants:
     """Columns of constants: for each row those of its fold."""
     folds = np.array([fold_of(start) for start in starts], dtype=np.intp)
@@ -71,30 +57,29 @@ def validate(
     rows_or_path: Sequence[Mapping[str, str]] | str | Path,
     resolve_model: Callable[[Mapping[str, str]], Architecture] = catalogue_model,
     resolve_gpu: Callable[[Mapping[str, str]], Gpu | None] = catalogue_gpu,
-) -> Validated:
-    """Residuals of every row of a table. Reads only the input columns for the prediction, and the measured ones for
-    comparison.
-    """
+) -> Outcome:
+    """Residuals of every row of a table. Reads only the input columns for the prediction, the measured ones to compare."""
     rows = read_rows(rows_or_path) if isinstance(rows_or_path, str | Path) else list(rows_or_path)
-    result = Validated(rows=len(rows))
+    skipped: Counter[str] = Counter()
     starts, used = [], []
     for number, row in enumerate(rows, start=1):
         try:
             starts.append(start_of(row, resolve_model, resolve_gpu))
         except UnderSpecifiedError as fault:
-            result.skipped[str(fault)] += 1
+            skipped[str(fault)] += 1
         else:
             used.append((str(row.get("id") or number), row))
+    residuals: list[Residual] = []
     if starts:
         batch = batch_of(starts)
         memory = serving(batch, constants_for(starts))
         tokens = reported_tokens(batch, memory)
         for index, ((identity, row), start) in enumerate(zip(used, starts, strict=True)):
             found = _residuals(identity, row, start, _predicted(memory, tokens, index))
-            result.residuals.extend(found)
+            residuals.extend(found)
             if not found:
-                result.skipped[_why_nothing(row)] += 1
-    return result
+                skipped[_why_nothing(row)] += 1
+    return Outcome(len(rows), len(rows) - sum(skipped.values()), residuals, skipped)
 
 
 def reported_tokens(batch: Batch, memory: ServingMemory) -> NDArray[np.float64]:

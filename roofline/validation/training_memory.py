@@ -1,5 +1,6 @@
 """Measured peak memory of training runs: which definition a row means, which rows say enough, and their predictions."""
 
+import math
 import zlib
 from collections.abc import Sequence
 from functools import cache
@@ -9,9 +10,10 @@ from numpy.typing import NDArray
 
 from roofline import codes
 from roofline.columns import Batch
-from roofline.memory.constants import TrainingConstants
+from roofline.memory.constants import TrainingConstants, spreads
 from roofline.memory.training import DEFINITIONS, peak_memory
 from roofline.units import GIB
+from roofline.validation.residuals import Residual
 from roofline.validation.training_batch import batch_of
 from roofline.validation.training_table import Row, Run, runs, shipped_rows
 
@@ -137,3 +139,29 @@ def predicted_peaks(selected: Sequence[Run]) -> NDArray[np.float64]:
     columns: NDArray[np.float64] = np.array(_fold_constants())[folds].T
     peaks: NDArray[np.float64] = np.asarray(peak_memory(batch, definition, TrainingConstants(*columns)))
     return peaks
+
+
+def residuals(selected: Sequence[Run]) -> list[Residual]:
+    """Measured and predicted peaks of the runs that state a peak and all that it depends on."""
+    held = [run for run in selected if run.peak_memory_bytes > 0 and not why_underspecified(run.row)]
+    if not held:
+        return []
+    spread = math.exp(spreads()["peak_memory"])
+    return [_residual(run, float(peak), spread) for run, peak in zip(held, predicted_peaks(held), strict=True)]
+
+
+def _residual(run: Run, peak: float, spread: float) -> Residual:
+    return Residual(
+        id=run.id,
+        quantity="peak_memory",
+        measured=run.peak_memory_bytes,
+        predicted=peak,
+        low=peak / spread,
+        high=peak * spread,
+        gpu=run.gpu.slug,
+        source=run.source,
+        architecture=run.kind,
+        engine=run.framework,
+        model=run.row.get("model_name", ""),
+        precision=run.precision,
+    )
