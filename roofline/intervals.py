@@ -1,6 +1,6 @@
 """The error bar of a prediction: what left-out measurements near it were off by.
 
-Intervals are factors on a speed (or a time); every headline figure of the answer that follows from it gets its pair.
+Intervals are factors on a speed or a time; every headline figure of the answer that follows from it gets its pair.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofline import serving, training
 from roofline.question import Question
+from roofline.serving import intervals as serving_intervals
 
 if TYPE_CHECKING:
     from roofline.predict import Choice
@@ -18,21 +19,53 @@ Json = dict[str, Any]
 LEVEL = 0.8
 TRAINING_RATES = ("tokens_per_s", "tokens_per_s_per_gpu", "tflops_per_gpu", "mfu", "hfu")
 TRAINING_TIMES = ("step_time_s", "time_to_train_s")
+# Headline figure -> the quantity of the validation whose left-out errors it shares: closed loop, and a given
+# request rate.
+SERVING = {
+    "output_tokens_per_s": ("output_tokens_per_s", "tpot_open_loop"),
+    "output_tokens_per_s_per_gpu": ("output_tokens_per_s", "tpot_open_loop"),
+    "total_tokens_per_s": ("output_tokens_per_s", "tpot_open_loop"),
+    "requests_per_s": ("output_tokens_per_s", "tpot_open_loop"),
+    "tpot_s": ("tpot", "tpot_open_loop"),
+    "ttft_s": ("ttft", "ttft_open_loop"),
+    "ttft_benchmark_s": ("ttft", "ttft_open_loop"),
+    "e2e_latency_s": ("tpot", "tpot_open_loop"),
+    "prefill_tokens_per_s": ("prefill_tokens_per_s", "prefill_tokens_per_s"),
+}
+BASES = (
+    "no measured run near this one: coefficients inherited from other GPUs and models",
+    "reference runs of this GPU or of this model with this engine",
+    "reference runs of this model on this GPU with this engine",
+)
 
 
 def interval(question: Question, choice: Choice, figures: Json) -> Json:
     """Level, a pair (low, high) for each headline figure of `figures`, and what the interval rests on."""
-    if question.scenario.workload == "training":
-        found = training.interval(choice.batch, training.load(choice.gpus))
-        low, high = float(found.low), float(found.high)
-        pairs = {name: _pair(figures[name], low, high) for name in TRAINING_RATES}
-        pairs |= {name: _pair(figures[name], 1.0 / high, 1.0 / low) for name in TRAINING_TIMES}
-        return {"level": LEVEL, **pairs, "basis": training.BASES[int(found.basis)]}
-    if not hasattr(serving, "interval"):
-        return None
-    bounds = serving.interval(choice.batch, serving.load(choice.gpus))
-    pairs = {name: _pair(figures[name], float(low), float(high)) for name, (low, high) in bounds.factors.items()}
-    return {"level": LEVEL, **pairs, "basis": bounds.basis}
+    bounds = _training if question.scenario.workload == "training" else _serving
+    factors, basis = bounds(question, choice)
+    pairs = {name: _pair(figures[name], *pair) for name, pair in factors.items()}
+    return {"level": LEVEL, **pairs, "basis": basis}
+
+
+Factors = dict[str, tuple[float, float]]
+
+
+def _training(question: Question, choice: Choice) -> tuple[Factors, str]:
+    found = training.interval(choice.batch, training.load(choice.gpus))
+    low, high = float(found.low), float(found.high)
+    rates = dict.fromkeys(TRAINING_RATES, (low, high))
+    return rates | dict.fromkeys(TRAINING_TIMES, (1.0 / high, 1.0 / low)), training.BASES[int(found.basis)]
+
+
+def _serving(question: Question, choice: Choice) -> tuple[Factors, str]:
+    coefficients = serving.load(choice.gpus)
+    is_open = question.scenario.get("inference.request_rate_per_s") is not None
+    factors = {}
+    for name, quantities in SERVING.items():
+        low, high = serving_intervals.interval(quantities[is_open], choice.batch, coefficients)
+        factors[name] = (float(low), float(high))
+    near = serving_intervals.nearness(choice.batch, coefficients)
+    return factors, BASES[int(near)]
 
 
 def _pair(value: float | None, low: float, high: float) -> list[float] | None:
