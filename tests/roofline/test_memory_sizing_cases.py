@@ -174,6 +174,7 @@ def test_case_20_rope_table_of_llama() -> None:
         ("meta-llama/Meta-Llama-3-8B", 131_072),  # 25: KV heads
         ("meta-llama/Llama-2-70b-hf", 327_680),  # 26
         ("moonshotai/Kimi-Linear-48B-A3B-Instruct", 8_064),  # 40: seven of 27 layers have a cache
+        ("moonshotai/Kimi-K3", 27_648),  # 40: 24 of 93
         ("Qwen/Qwen3-30B-A3B", 98_304),  # 44
         (LLAMA_405B, 516_096),  # 46
         (LLAMA_2_7B, 524_288),  # 47, 50, 52
