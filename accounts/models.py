@@ -56,8 +56,8 @@ class ApiToken(AbstractAuthToken):
         return self.name
 
     def allows(self, scope: str) -> bool:
-        """Whether the token carries `scope`."""
-        return scope in self.scopes
+        """Whether the token carries `scope`; whoever may change may read."""
+        return scope in self.scopes or (scope == Scope.READ and Scope.PLAN in self.scopes)
 
     @property
     def scope_names(self) -> str:

@@ -15,12 +15,14 @@ if TYPE_CHECKING:  # rest_framework.views itself imports this module
 
 
 def _scope_needed(request: Request, view: APIView) -> str:
-    """`read` to look; to change, what the view names in `scope`."""
-    return Scope.READ if request.method in SAFE_METHODS else getattr(view, "scope", Scope.PLAN)
+    """`read` to look and to compute; to change, what the view names in `scope`."""
+    if request.method in SAFE_METHODS:
+        return Scope.READ
+    return getattr(view, "scope", Scope.READ if getattr(view, "stateless", False) else Scope.PLAN)
 
 
 def _is_open(request: Request, view: APIView) -> bool:
-    """Reading, and views that change nothing (`stateless = True`), need no sign-in unless the installation says so."""
+    """Reading, and views that change no shared data, need no sign-in unless the installation says so."""
     harmless = request.method in SAFE_METHODS or getattr(view, "stateless", False)
     return harmless and not settings.ROOFTREE_LOGIN_REQUIRED
 
@@ -28,7 +30,7 @@ def _is_open(request: Request, view: APIView) -> bool:
 class ScopedAccess(BasePermission):
     """The default of every REST view.
 
-    A view may set `scope` (what a change needs) and `stateless` (a POST that only computes).
+    A view may set `scope` (what a change needs) and `stateless` (its POST changes no shared data).
     """
 
     message = "This token does not carry the scope that the call needs."
@@ -37,6 +39,5 @@ class ScopedAccess(BasePermission):
         if not request.user.is_authenticated:
             return _is_open(request, view)
         if isinstance(request.auth, ApiToken):
-            needed = Scope.READ if getattr(view, "stateless", False) else _scope_needed(request, view)
-            return request.auth.allows(needed) or (request.auth.allows(Scope.PLAN) and needed == Scope.READ)
+            return request.auth.allows(_scope_needed(request, view))
         return True

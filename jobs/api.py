@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.models import Scope
 from jobs.models import Job, JobStatus
 from jobs.selectors import job_get, job_summary
 from jobs.services import job_cancel
@@ -47,7 +48,9 @@ class JobView(APIView):
 class JobCancelView(APIView):
     """Stops one job."""
 
-    stateless = True  # who may see a job by its unguessable id may stop it; owned jobs are seen by their owner only
+    # Who may see a job by its unguessable id may stop it; owned jobs are seen by their owner only.
+    stateless = True
+    scope = Scope.PLAN
 
     @extend_schema(request=None, responses=JobSerializer, operation_id="job_cancel")
     def post(self, request: Request, job_id: UUID) -> Response:

@@ -15,6 +15,7 @@ from rest_framework.test import APIClient
 
 from accounts.models import ApiToken
 from accounts.services import token_create
+from jobs.services import job_create
 
 pytestmark = pytest.mark.django_db
 NEW_GPU = {
@@ -91,3 +92,10 @@ def test_page_revokes_only_own_tokens(signed_in: Client, django_user_model: Any)
 
 def test_page_needs_a_sign_in(client: Client) -> None:
     assert client.get("/tokens/").headers["Location"].startswith("/sign-in/")
+
+
+def test_reader_may_predict_but_not_cancel(user: Any) -> None:
+    _row, text = token_create(user=user, name="reader", scopes=["read"])
+    assert with_token(text).post("/api/v1/predictions/", {}).status_code == 400
+    job = job_create(kind="counting", payload={}, total=1, owner=user)
+    assert with_token(text).post(f"/api/v1/jobs/{job.pk}/cancel/").status_code == 403

@@ -246,5 +246,6 @@ def test_people_s_edits_outlive_new_shipped_facts(api_signed: APIClient) -> None
 
 def test_nodes_and_links_follow_from_the_table() -> None:
     node = NodeShape.objects.get(gpu__slug="h100-sxm5-80gb")
+    assert node.link
     assert (node.gpus, node.link.gbs_per_direction) == (8, 450.0)
     assert Link.objects.count() > 5

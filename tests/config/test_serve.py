@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -52,3 +53,20 @@ def test_taken_port_is_said_in_a_sentence(served: ServedHouse) -> None:
     assert done.returncode == 1
     assert f"Cannot listen on 127.0.0.1:{served.port}" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.services
+def test_the_same_house_on_postgres_and_redis(postgres_url: str, redis_url: str) -> None:
+    with services.served_house(DATABASE_URL=postgres_url, CELERY_BROKER_URL=redis_url, REDIS_URL=redis_url) as house:
+        for path in ("/gpus/?sort=-memory_gb&q=h100", "/models/?params_min=70", "/offers/", "/api/v1/gpus/mi300x/"):
+            with urllib.request.urlopen(house.url + path) as answer:
+                assert answer.status == 200
+        house.manage("createsuperuser", "--noinput", "--username", "ada", "--email", "ada@example.org")
+        token = house.manage("create_token", "ada").strip()
+        offer = {
+            "provider": "own", "instance_type": "8x", "gpu": "mi300x", "price_per_gpu_hour_usd": 2, "date": "2026", "source": "us",
+        }  # fmt: skip
+        headers = {"Authorization": f"Token {token}", "Content-Type": "application/json"}
+        request = urllib.request.Request(f"{house.url}/api/v1/offers/", json.dumps(offer).encode(), headers)
+        with urllib.request.urlopen(request) as answer:
+            assert answer.status == 201
