@@ -2,7 +2,14 @@
 
 from collections.abc import Callable
 
-from roofline.architecture import special_dense, special_gemma, special_layers, special_state, special_v4
+from roofline.architecture import (
+    special_dense,
+    special_gemma,
+    special_layers,
+    special_sparse,
+    special_state,
+    special_v4,
+)
 from roofline.architecture.build import Draft
 from roofline.architecture.family import Family
 from roofline.architecture.reading import Reader
@@ -50,5 +57,9 @@ BUILDERS: dict[str, Builder] = {
     "olmo_hybrid": special_state.olmo_hybrid,
     "zamba": special_state.zamba,
     "zamba2": special_state.zamba2,
+    "axk2": special_sparse.axk2,
+    "dots3": special_sparse.dots3,
+    "hy_v4": special_sparse.hy_v4,
+    "inkling": special_sparse.inkling,
     "deepseek_v4": special_v4.deepseek_v4,
 }

@@ -171,6 +171,27 @@ MIXTURES: dict[str, Family] = {
         layer_norms=1, mlp_bias="", moe=True, expert_width="intermediate_size", window="period", period=4
     ),
     "step3_text": Family(biases="none", moe=True, special="step3", values={"tie_word_embeddings": False}),
+    "axk2": Family(mla=True, moe=True, mlp_bias="", special="axk2", values={"first_k_dense_replace": 1}),
+    "dots3_note_text": Family(
+        mla=True, mla_gate="head", moe=True, mlp_bias="", special="dots3", values={"first_k_dense_replace": 1}
+    ),
+    "hy_v4": Family(
+        mla=True,
+        mla_gate="width",
+        sinks="all",
+        moe=True,
+        mlp_bias="",
+        special="hy_v4",
+        values={"first_k_dense_replace": 1},
+    ),
+    "inkling_text": Family(
+        biases="none",
+        qk_norm="head",
+        embedding_norm=True,
+        moe=True,
+        never_tied=True,
+        special="inkling",
+    ),
     "step3p7": Family(qk_norm="head", query_gate="head", moe=True, special="step"),
     "step3p5": Family(qk_norm="head", query_gate="head", moe=True, special="step", like="step3p7"),
     "bailing_moe": Family(
