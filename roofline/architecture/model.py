@@ -31,6 +31,10 @@ class Architecture:
     warnings: tuple[str, ...] = ()
     rope_table_factor: float = 1.0  # linear rope scaling: engines keep a table of max_position x factor positions
 
+    def __hash__(self) -> int:
+        """Of what tells models apart; hashing every layer would cost more than parsing."""
+        return hash((self.name, self.model_type, self.hidden, self.vocab, len(self.groups), self.outer_norms))
+
     @property
     def layers(self) -> int:
         return sum(group.count for group in self.groups)
