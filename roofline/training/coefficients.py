@@ -25,8 +25,10 @@ from roofline.training.parameters import DEFAULTS
 
 Floats = NDArray[np.float64]
 PRECISIONS = len(TRAINING_PRECISIONS)
-FP32, TF32, FP16, BF16, FP8, MXFP8, NVFP4 = range(PRECISIONS)
+TF32, FP16, BF16, FP8, NVFP4 = (TRAINING_PRECISIONS.index(name) for name in ("tf32", "fp16", "bf16", "fp8", "nvfp4"))
 FIRST_YEAR, LAST_YEAR = 2021.0, 2026.7  # trends are not drawn beyond the measurements
+ELEMENT_BYTES = np.array((4.0, 4.0, 2.0, 2.0, 1.0, 1.0, 0.5625))  # of an operand, by TRAINING_PRECISIONS
+GRAPHED = 0.8  # share of the host's work that CUDA graphs take away
 EMULATED_INT8 = ("Google",)  # whose 8-bit training runs on integer units where there is no fp8
 
 
@@ -48,7 +50,6 @@ class Rates(NamedTuple):
     expert_kernels: float
     stream: float
     overlap: float
-    wave: float
     launch: float
     grouped: Column
     grouped_width: float
@@ -70,6 +71,7 @@ class TrainingCoefficients:
     attention: Floats  # (GPUs,)
     integer_low: Floats  # (GPUs,) 1 where 8-bit training uses integer units
     framework: Floats  # (frameworks,)
+    casts: Floats  # (precisions,)
     corrections: Corrections
 
     def __getitem__(self, name: str) -> float:
@@ -90,6 +92,7 @@ def build(values: Mapping[str, float], gpus: Sequence[Gpu], cells: Sequence[Cell
         attention=np.array(attention),
         integer_low=np.array([float(gpu.vendor in EMULATED_INT8) for gpu in gpus]),
         framework=np.array([_by_family(values, f"framework/{name}", "framework/") for name in FRAMEWORKS]),
+        casts=np.array([plain.get(f"casts_{name}", 0.0) for name in TRAINING_PRECISIONS]),
         corrections=tables(cells, widths, gpus),
     )
 
@@ -104,41 +107,40 @@ def resolve(batch: Batch, c: TrainingCoefficients) -> Rates:
     assert training is not None
     precision = training.precision
     cell = gpu.code * PRECISIONS
-    eight, four = precision >= FP8, precision == NVFP4
-    low = np.where(gpu.peak_fp8 > 0, gpu.peak_fp8, np.where(c.integer_low[gpu.code] > 0, gpu.peak_int8, 0.0))
-    sixteen = np.where(precision == FP16, gpu.peak_fp16, gpu.peak_bf16)
-    wide = np.where(precision >= FP16, sixteen, np.where(precision == TF32, np.maximum(gpu.peak_tf32, gpu.peak_fp32), gpu.peak_fp32))
-    narrow = np.where(four & (gpu.peak_fp4 > 0), gpu.peak_fp4, low)
-    has_low = eight & (narrow > 0)
-    gemm = c.gemm[cell + np.where(has_low, precision, np.minimum(precision, BF16))]
-    head_gemm = c.gemm[cell + np.minimum(precision, BF16)]
-    high_share = np.where(four & has_low, c["nvfp4_high_share"], 0.0)  # products that a 4-bit recipe keeps in 16 bit
-    low_rate = narrow * gemm
-    mixed = np.where(has_low, 1.0 / ((1.0 - high_share) / np.maximum(low_rate, 1.0) + high_share / (wide * head_gemm)), wide * head_gemm)
-    peak = np.where(has_low, narrow, wide)
+    four = precision == NVFP4
+    eight_bit = np.where(gpu.peak_fp8 > 0, gpu.peak_fp8, c.integer_low[gpu.code] * gpu.peak_int8)
+    wide = np.where(precision == FP16, gpu.peak_fp16, gpu.peak_bf16)
+    if np.any(precision <= TF32):
+        wide = np.where(precision <= TF32, np.where(precision == TF32, np.maximum(gpu.peak_tf32, gpu.peak_fp32), gpu.peak_fp32), wide)
+    narrow = np.where(four & (gpu.peak_fp4 > 0), gpu.peak_fp4, eight_bit)
+    has_low = (precision >= FP8) & (narrow > 0)
+    sixteen = np.minimum(precision, BF16)
+    head_gemm = c.gemm[cell + sixteen]
+    low_gemm = c.gemm[cell + precision]
+    kept = four * c["nvfp4_high_share"]  # products that a 4-bit recipe leaves in 16 bit
+    mixed = low_gemm / (1.0 - kept + kept * (narrow * low_gemm) / (wide * head_gemm))
     year = np.minimum(np.maximum(np.where(np.isnan(training.framework_year), CURRENT_YEAR, training.framework_year), FIRST_YEAR), LAST_YEAR)
     age = CURRENT_YEAR - year
-    fused = np.maximum(levers.fused_kernels, levers.torch_compile)
-    casts = np.where(has_low, np.where(precision == FP8, c["casts_fp8"], np.where(precision == MXFP8, c["casts_mxfp8"], c["casts_nvfp4"])), 0.0)
+    unfused = 1.0 - np.maximum(levers.fused_kernels, levers.torch_compile)
     moe_age = np.exp(c["moe_trend"] * age)
-    fa2 = 1.0 - (1.0 - c["fa2_share"]) * (1.0 - levers.flash_attention_3) * (gpu.peak_fp8 > 0)
+    host = c["host"] * (1.0 - GRAPHED * levers.cuda_graphs)
+    older_attention = (1.0 - c["fa2_share"]) * (gpu.peak_fp8 > 0) * (1.0 - levers.flash_attention_3)
     return Rates(
-        peak=peak,
+        peak=np.where(has_low, narrow, wide),
         head_peak=wide,
-        element_bytes=np.where(has_low, np.where(four, 0.5625, 1.0), np.where(precision <= TF32, 4.0, 2.0)),
-        gemm=mixed / peak,
+        element_bytes=ELEMENT_BYTES[np.where(has_low, precision, sixteen)],
+        gemm=np.where(has_low, mixed, head_gemm),
         head_gemm=head_gemm,
-        attention=c.attention[gpu.code] * fa2,
-        casts=casts,
+        attention=c.attention[gpu.code] * (1.0 - older_attention),
+        casts=c.casts[precision] * has_low,
         framework=c.framework[training.framework] * np.exp(c["trend"] * age),
-        passes=c["passes_fused"] * (fused + (1.0 - fused) * c["eager_passes"]),
-        loss_passes=c["loss_passes"] * (fused + (1.0 - fused) * 2.0),
-        host=c["host"] * (1.0 - 0.8 * levers.cuda_graphs) * (1.0 + (1.0 - fused)),
-        moe_host=c["host"] * (1.0 - 0.8 * levers.cuda_graphs) * np.exp(c["host_trend"] * age),
+        passes=c["passes_fused"] * (1.0 + unfused * (c["eager_passes"] - 1.0)),
+        loss_passes=c["loss_passes"] * (1.0 + unfused),
+        host=host * (1.0 + unfused),
+        moe_host=host * np.exp(c["host_trend"] * age),
         expert_kernels=c["expert_kernels"],
         stream=c["stream"],
         overlap=c["overlap"],
-        wave=c["wave"],
         launch=c["launch"],
         grouped=c["grouped"],
         grouped_width=c["grouped_width"],

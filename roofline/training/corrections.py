@@ -57,20 +57,30 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Corrections:
-    """Cells as tables for a list of GPUs: `cells` and `bases` flat over (GPU, precision, framework, kind, tuning)."""
+    """Cells as flat tables for a list of GPUs."""
 
-    cells: Floats
+    cells: Floats  # over (GPU, precision, framework, kind, tuning)
     bases: NDArray[np.intp]
-    signatures: Floats  # of models with a cell of their own, ascending
-    designs: Floats  # flat over (signature, framework, tuning, era)
-    pairs: Floats  # signature position x cells + cell, ascending
-    values: Floats
-    widths: Floats  # (BASES, KINDS, 2), flat: log of low and high
+    slots: NDArray[np.intp]  # position of a model by the hash of its signature; the last position is no model
+    signatures: Floats  # of models with a cell of their own, by position
+    designs: Floats  # over (position, framework, tuning, era)
+    measured: NDArray[np.intp]  # position of a GPU among those with models of their own; the last is none
+    own: Floats  # over (position, measured GPU, precision, framework, kind, tuning); nan where there is no cell
+    widths: Floats  # over (BASES, KINDS, low and high), logarithms
 
 
 def signature(model: Model) -> Column:
     """A number that models of the same width, depth and number of experts share."""
     return (model.hidden * 1024.0 + model.layers) * 2048.0 + model.experts
+
+
+SLOTS = 65_521  # a prime: places of the hash table of signatures
+
+
+def _slot(mark: Column) -> Column:
+    """Hash of a signature."""
+    scaled = mark * (1.0 / SLOTS)
+    return np.asarray((scaled - np.floor(scaled)) * SLOTS).astype(np.intp)
 
 
 def key_words(gpu: Gpu, precision: str, framework: str, kind: str, tuning: str, model: float, year: float) -> tuple[str, ...]:
@@ -99,8 +109,11 @@ def tables(cells: Sequence[Cell], widths: Floats, gpus: Sequence[Gpu]) -> Correc
             _add(values, bases, slugs.get(words[0], ()), FRAMEWORKS.index(words[1]), words[2:], cell.value, 2)
     by_key = {(cell.level, cell.key): cell.value for cell in cells}
     signatures = sorted({float(cell.key.split("|")[-1]) for cell in cells if cell.level in ("design", "model")})
-    pairs = _pairs(cells, signatures, slugs, len(gpus))
-    return Corrections(values.ravel(), bases.ravel(), np.array(signatures), _designs(by_key, signatures), *pairs, widths)
+    slots = np.full(SLOTS + 1, len(signatures), dtype=np.intp)
+    slots[_slot(np.array(signatures))] = np.arange(len(signatures))
+    measured, own = _own(cells, signatures, slugs, len(gpus))
+    marks, designs = np.array([*signatures, np.nan]), _designs(by_key, signatures)
+    return Corrections(values.ravel(), bases.ravel(), slots, marks, designs, measured, own, widths)
 
 
 def _add(values: Floats, bases: NDArray[np.intp], gpus: Sequence[int], framework: int | slice, words: Sequence[str], value: float, basis: int) -> None:
@@ -119,22 +132,24 @@ def _designs(by_key: Mapping[tuple[str, str], float], signatures: Sequence[float
                 key = f"{framework}|{tuning}|{model:.0f}"
                 base = by_key.get(("design", key), 0.0)
                 flat += [base + by_key.get(("era", f"{key}|{era}"), 0.0) for era in range(len(ERAS) + 1)]
-    return np.array(flat)
+    return np.array(flat + [0.0] * (F * T * (len(ERAS) + 1)))
 
 
-def _pairs(cells: Sequence[Cell], signatures: Sequence[float], slugs: Mapping[str, list[int]], gpus: int) -> tuple[Floats, Floats]:
+def _own(cells: Sequence[Cell], signatures: Sequence[float], slugs: Mapping[str, list[int]], gpus: int) -> tuple[NDArray[np.intp], Floats]:
+    """Cells of one model on one GPU."""
     place = {value: index for index, value in enumerate(signatures)}
-    found = []
+    known = sorted({words[0] for cell in cells if cell.level == "model" and (words := cell.key.split("|"))[0] in slugs})
+    measured = np.full(gpus, len(known), dtype=np.intp)
+    for position, slug in enumerate(known):
+        measured[slugs[slug]] = position
+    own = np.full((len(signatures) + 1, len(known) + 1, P, F, K, T), np.nan)
     for cell in cells:
-        if cell.level != "model":
-            continue
-        slug, framework, precision, kind, tuning, model = cell.key.split("|")
-        shape = (TRAINING_PRECISIONS.index(precision), FRAMEWORKS.index(framework), KINDS.index(kind), TUNINGS.index(tuning))
-        at = int(np.ravel_multi_index(shape, (P, F, K, T)))
-        for g in slugs.get(slug, ()):
-            found.append((place[float(model)] * float(gpus * SHAPES) + g * SHAPES + at, cell.value))
-    found.sort()
-    return np.array([pair for pair, _ in found]), np.array([value for _, value in found])
+        words = cell.key.split("|")
+        if cell.level == "model" and words[0] in slugs:
+            framework, precision = FRAMEWORKS.index(words[1]), TRAINING_PRECISIONS.index(words[2])
+            at = (place[float(words[5])], known.index(words[0]), precision, framework, KINDS.index(words[3]), TUNINGS.index(words[4]))
+            own[at] = cell.value
+    return measured, own.ravel()
 
 
 class Located(NamedTuple):
@@ -148,22 +163,19 @@ def locate(batch: Batch, c: Corrections) -> Located:
     """The correction of every scenario."""
     training, model = batch.training, batch.model
     assert training is not None
-    tuning = training.method >= LORA
-    cell = ((batch.gpu.code * P + training.precision) * F + training.framework) * (K * T) + np.where(model.is_moe > 0, T, 0) + tuning
-    value, basis = c.cells[cell], c.bases[cell]
-    if not len(c.signatures):
-        return Located(value, basis)
+    tuning = 1 * (training.method >= LORA)
+    shape = (training.precision * F + training.framework) * (K * T) + T * (model.is_moe > 0) + tuning
+    cell = batch.gpu.code * SHAPES + shape
     mark = signature(model)
-    place = np.minimum(np.searchsorted(c.signatures, mark), len(c.signatures) - 1)
-    same = c.signatures[place] == mark
+    place = c.slots[_slot(mark)]
+    place = np.where(c.signatures[place] == mark, place, len(c.signatures) - 1)
     year = np.where(np.isnan(training.framework_year), CURRENT_YEAR, training.framework_year)
-    era = np.searchsorted(ERAS, year, side="right")
+    era = sum(1 * (year >= date) for date in ERAS)
     design = c.designs[((place * F + training.framework) * T + tuning) * (len(ERAS) + 1) + era]
-    wanted = np.where(same, place * float(len(c.cells)) + cell, -1.0)
-    at = np.minimum(np.searchsorted(c.pairs, wanted), max(len(c.pairs) - 1, 0))
-    known = c.pairs[at] == wanted if len(c.pairs) else np.zeros_like(same)
-    own = np.where(known, c.values[at], 0.0) if len(c.pairs) else 0.0
-    return Located(value + np.where(same, design, 0.0) + own, np.where(known, 3, basis))
+    gpus = len(c.own) // (len(c.signatures) * SHAPES)
+    own = c.own[(place * gpus + c.measured[batch.gpu.code]) * SHAPES + shape]
+    known = own == own
+    return Located(c.cells[cell] + design + np.where(known, own, 0.0), np.where(known, 3, c.bases[cell]))
 
 
 def interval(batch: Batch, c: Corrections) -> Interval:

@@ -9,11 +9,11 @@ from roofline.ceilings import Column, OpTime, bound
 from roofline.codes import BOUNDS
 from roofline.columns import Batch
 from roofline.training import corrections
-from roofline.training.coefficients import TrainingCoefficients, resolve
+from roofline.training.coefficients import Rates, TrainingCoefficients, resolve
 from roofline.training.communication import Traffic, communication
 from roofline.training.corrections import Interval
-from roofline.training.operators import micro_batch_operators
-from roofline.training.speed import OPTIMIZER_BYTES, TrainingSpeed, optimizer_time, predict, recomputed
+from roofline.training.operators import Operator, Shape, micro_batch_operators, product_time, projection_kinds, shape_of
+from roofline.training.speed import OPTIMIZER_BYTES, TrainingSpeed, optimizer_time, predict
 
 Row = dict[str, Any]
 
@@ -30,15 +30,12 @@ def operators(batch: Batch, coefficients: TrainingCoefficients) -> list[Row]:
     """
     rates = resolve(batch, coefficients)
     layout = batch.layout
-    shape, found = micro_batch_operators(batch, rates)
+    shape = shape_of(batch)
     steps = _micro_batches(batch)
     rows: list[Row] = []
-    for op in found:
-        count = np.ceil(op.count / layout.pp if op.tower else op.count) * steps
-        if count > 0 and op.forward.time > 0:
-            again = recomputed(batch, op)
-            rows.append(_row(op.name, "forward", count * (1.0 + again), op.forward, 1.0, rates.framework))
-            rows.append(_row(op.name, "backward", count, op.forward, op.backward, rates.framework))
+    whole, *others = micro_batch_operators(batch, rates, shape)
+    for op in (*_projection_rows(batch, rates, shape, whole), *others):
+        rows += _operator_rows(op, batch, steps, float(rates.framework))
     traffic = communication(batch, rates, shape, coefficients)
     rows += _communication_rows(traffic._asdict(), batch, steps)
     rows.append(_optimizer_row(batch, coefficients, shape))
@@ -48,6 +45,25 @@ def operators(batch: Batch, coefficients: TrainingCoefficients) -> list[Row]:
 def _micro_batches(batch: Batch) -> float:
     assert batch.training is not None
     return float(np.maximum(batch.training.global_batch / (batch.layout.dp * batch.training.micro_batch), 1.0))
+
+
+def _operator_rows(op: Operator, batch: Batch, steps: float, slow: float) -> Iterator[Row]:
+    """Forward (recomputation included in the count) and backward of one operator."""
+    count = float(np.ceil(op.count / batch.layout.pp) if op.tower else op.count) * steps
+    yield _row(op.name, "forward", count * (1.0 + float(op.again)), op.forward, 1.0, slow)
+    yield _row(op.name, "backward", count, op.forward, float(op.backward), slow)
+
+
+def _projection_rows(batch: Batch, rates: Rates, shape: Shape, whole: Operator) -> Iterator[Operator]:
+    """The dense products by kind, each with its share of the time of them all."""
+    kinds = projection_kinds(batch, shape)
+    timed = [
+        product_time(shape.tokens, kind.weights, kind.inputs + kind.outputs, rates.peak * rates.gemm, rates.element_bytes, batch, rates)
+        for kind in kinds
+    ]
+    scale = whole.forward.time / sum(one.time for one in timed)
+    for kind, one in zip(kinds, timed, strict=True):
+        yield whole._replace(name=kind.name, forward=one._replace(time=one.time * scale))
 
 
 def _row(name: str, phase: str, count: Column, op: OpTime, times: Column, slow: Column) -> Row:

@@ -20,7 +20,6 @@ class Parameter(NamedTuple):
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter("stream", 0.80, 0.1, True, "1", "share of the memory bandwidth that streaming kernels reach"),
     Parameter("overlap", 0.10, 1.0, True, "1", "how much arithmetic and memory traffic of one product add up"),
-    Parameter("wave", 0.40, 0.5, True, "1", "how much of a half-empty last wave of tiles is lost"),
     Parameter("launch", 3e-6, 0.5, False, "s", "gap between kernels"),
     Parameter("casts_fp8", 1.0, 0.5, False, "1", "passes over the operands that convert them to 8 bit"),
     Parameter("casts_mxfp8", 2.0, 0.5, False, "1", "the same for block-scaled 8 bit, along rows and columns"),

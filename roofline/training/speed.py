@@ -8,21 +8,19 @@ import numpy as np
 from roofline.ceilings import Column, overlapped
 from roofline.codes import RECOMPUTES
 from roofline.columns import Batch
-from roofline.operators import causal_pairs
 from roofline.training.coefficients import Rates, TrainingCoefficients, resolve
 from roofline.training.communication import Communication, adapter_parameters, communication, exposed, local_parameters
 from roofline.training.corrections import locate
-from roofline.training.operators import Operator, Shape, micro_batch_operators, misalignment
+from roofline.training.operators import Operator, Shape, micro_batch_operators, misalignment, shape_of
 from roofline.training.pipeline import pipeline_time, slowest_stage
 
 MFU_DEFINITION = "model FLOPs (6 per active matmul parameter and causal attention; 4 per frozen one; no recomputation) over the dense peak of the compute precision"
 TOKEN_BYTES = 4.0  # of a token id that the input pipeline delivers
-OPTIMIZER_BYTES = (34.0, 22.0, 20.0, 26.0, 26.0, 14.0)  # read and written for one parameter, by codes.OPTIMIZERS
+OPTIMIZER_BYTES = np.array((34.0, 22.0, 20.0, 26.0, 26.0, 14.0))  # read and written for one parameter, by codes.OPTIMIZERS
 KERNELS, MOE_KERNELS = 14.0, 40.0  # of one layer, one pass, fused
-FULL, SELECTIVE = RECOMPUTES.index("full"), RECOMPUTES.index("selective")
+FULL = RECOMPUTES.index("full")
 GROUPED_EXPERTS = 16.0  # local experts from which one launch serves several
 HOST_OVERLAP = 0.1  # how much host and GPU time of a micro-batch add up
-SELECTIVE_SHARE = 0.12  # element-wise work that selective recomputation repeats
 
 
 @dataclass(slots=True)
@@ -63,51 +61,34 @@ class Step(NamedTuple):
     interconnect: Column
     micro_batches: Column
     peak: Column  # dense FLOP/s of the compute precision
+    shape: Shape
 
 
-def recomputed(batch: Batch, op: Operator) -> Column:
-    """Forward passes of an operator that recomputation adds: one where whole layers are recomputed; a share of the element-wise work (and of
-    attention whose scores are not fused away) where only modules are."""
-    training = batch.training
-    assert training is not None
-    if not op.repeated:
-        return 0.0
-    again = np.where(training.recompute == FULL, 1.0, 0.0)
-    if op.name == "element_wise":
-        return again + np.where(training.recompute == SELECTIVE, SELECTIVE_SHARE, 0.0)
-    if op.name == "attention.core":
-        fused = np.maximum(batch.levers.flash_attention_2, batch.levers.flash_attention_3)
-        return again + np.where(training.recompute == SELECTIVE, 1.0 - fused, 0.0)
-    return again
-
-
-def micro_batch_parts(batch: Batch, rates: Rates, shape: Shape, operators: list[Operator]) -> Parts:
+def micro_batch_parts(rates: Rates, shape: Shape, operators: list[Operator]) -> Parts:
     """Sums over the operators, recomputation included."""
-    odd = misalignment(batch, shape)
-    layers = ends = forward = compute = memory = products = 0.0
+    layers = ends = forward = compute = busy = products = 0.0
     for op in operators:
-        passes = 1.0 + op.backward + recomputed(batch, op)
-        once = op.count * op.forward.time
+        once, slow = op.count * op.forward.time, op.count * op.forward.compute
+        passes = 1.0 + op.backward + op.again
         total = once * passes
-        slow = op.forward.compute * op.count * passes
-        compute = compute + slow
-        memory = memory + (total - slow)
+        compute = compute + slow * passes
+        busy = busy + total
         if op.tower:
             layers, forward = layers + total, forward + once
         else:
             ends = ends + total
-        if op.name not in ("element_wise", "loss", "dequantisation", "routing"):
+        if op.product:
             products = products + total
-    extra = odd * products
+    extra = misalignment(shape) * products
     scale = rates.framework
-    return Parts((layers + extra) * scale, ends * scale, forward * scale, (compute + extra) * scale, memory * scale, products * scale)
+    return Parts((layers + extra) * scale, ends * scale, forward * scale, (compute + extra) * scale, (busy - compute) * scale, products * scale)
 
 
 def _host_time(batch: Batch, rates: Rates) -> Column:
     """Host time to launch the kernels of one micro-batch on one stage."""
     training, model = batch.training, batch.model
     assert training is not None
-    passes = 3.0 + np.where(training.recompute == FULL, 1.0, 0.0)
+    passes = 3.0 + (training.recompute == FULL)
     dense = rates.host * KERNELS * model.layers
     local = model.experts / batch.layout.ep
     launched = local * GROUPED_EXPERTS / (local + GROUPED_EXPERTS)
@@ -120,8 +101,8 @@ def step_of(batch: Batch, c: TrainingCoefficients) -> Step:
     layout, training, levers, model = batch.layout, batch.training, batch.levers, batch.model
     assert training is not None
     rates = resolve(batch, c)
-    shape, operators = micro_batch_operators(batch, rates)
-    parts = micro_batch_parts(batch, rates, shape, operators)
+    shape = shape_of(batch)
+    parts = micro_batch_parts(rates, shape, micro_batch_operators(batch, rates, shape))
     traffic = communication(batch, rates, shape, c)
     micro_batches = np.maximum(training.global_batch / (layout.dp * training.micro_batch), 1.0)
     stage = 1.0 / layout.pp
@@ -145,6 +126,7 @@ def step_of(batch: Batch, c: TrainingCoefficients) -> Step:
         interconnect=communicated * micro_batches + exchange,
         micro_batches=micro_batches,
         peak=rates.peak,
+        shape=shape,
     )
 
 
@@ -152,7 +134,7 @@ def _exposed_per_micro_batch(batch: Batch, parts: Parts, traffic: Communication,
     """Traffic of one micro-batch on one stage that computation does not hide: tensor, context, expert and pipeline dimensions."""
     layout, training, on = batch.layout, batch.training, batch.levers.comm_overlap
     assert training is not None
-    passes = 2.0 + np.where(training.recompute == FULL, 1.0, 0.0)
+    passes = 2.0 + (training.recompute == FULL)
     window = parts.products / layout.pp
     tp = exposed(traffic.tp.time * passes, window, c["tp_hidden"] * on)
     cp = exposed(traffic.cp.time * (passes + 1.0), window, c["cp_hidden"] * on)
@@ -178,31 +160,27 @@ def optimizer_time(batch: Batch, shape: Shape, c: TrainingCoefficients) -> Colum
     layout, training = batch.layout, batch.training
     assert training is not None
     dense, experts = local_parameters(batch)
-    full = shape.adapters < 1
     shards = np.where(layout.zero_stage >= 1, layout.dp * layout.cp, 1.0)
     expert_shards = np.where(layout.zero_stage >= 1, np.maximum(layout.dp * layout.cp * layout.tp / (layout.ep * layout.expert_tp), 1.0), 1.0)
-    held = np.where(full, dense / shards + experts / expert_shards, adapter_parameters(batch, shape) / shards)
-    moved = np.array(OPTIMIZER_BYTES)[training.optimizer] * held
+    whole = dense / shards + experts / expert_shards
+    held = shape.trained * whole + (1.0 - shape.trained) * adapter_parameters(batch, shape) / shards
+    moved = OPTIMIZER_BYTES[training.optimizer] * held
     return c["optimizer_passes"] * moved / (batch.gpu.bandwidth * c["stream"])
 
 
-def model_flops_per_token(batch: Batch) -> Column:
+def model_flops_per_token(batch: Batch, shape: Shape) -> Column:
     """FLOPs of one token, forward and backward, no recomputation: 6 N and causal attention; 4 N where the weights are frozen."""
+    return (2.0 + shape.trained) * batch.model.flops_per_token + 3.0 * attention_flops_per_token(batch, shape)
+
+
+def attention_flops_per_token(batch: Batch, shape: Shape) -> Column:
+    """Forward FLOPs of the attention cores and scans for one token, causal mean over a sequence."""
     model, training = batch.model, batch.training
     assert training is not None
-    s = training.seq_len
-    factor = np.where(training.method >= 2, 2.0, 3.0)
-    return factor * model.flops_per_token + 3.0 * attention_flops_per_token(batch, s)
-
-
-def attention_flops_per_token(batch: Batch, s: Column) -> Column:
-    """Forward FLOPs of the attention cores and scans for one token, causal mean over a sequence."""
-    model = batch.model
-    full = model.full_layers * model.heads * (model.qk_dim + model.v_dim)
-    full = full + model.mla_layers * model.mla_heads * (model.mla_nope_dim + model.mla_rope_dim + model.mla_v_dim)
+    latent = model.mla_layers * model.mla_heads * (model.mla_nope_dim + model.mla_rope_dim + model.mla_v_dim)
+    full = model.full_layers * model.heads * (model.qk_dim + model.v_dim) + latent
     near = model.window_layers * model.window_heads * (model.window_qk_dim + model.window_v_dim)
-    pairs, window_pairs = causal_pairs(s), causal_pairs(s, window=np.maximum(model.window, 1.0))
-    return 2.0 * (full * pairs + near * window_pairs) / s + model.recurrent_layers * model.recurrent_flops
+    return 2.0 * (full * shape.pairs + near * shape.near_pairs) / training.seq_len + model.recurrent_layers * model.recurrent_flops
 
 
 def predict(batch: Batch, coefficients: TrainingCoefficients, *, slowdown: Column = 1.0) -> TrainingSpeed:
@@ -213,10 +191,10 @@ def predict(batch: Batch, coefficients: TrainingCoefficients, *, slowdown: Colum
     time = step.time * slowdown * np.exp(-locate(batch, coefficients.corrections).value)
     useful = 1.0 - training.padding_fraction * (1.0 - batch.levers.sequence_packing)
     processed = training.global_batch * training.seq_len / time
-    flops = model_flops_per_token(batch)
+    flops = model_flops_per_token(batch, step.shape)
     per_gpu = processed / layout.gpus
     achieved = flops * per_gpu
-    repeated = np.where(training.recompute == FULL, batch.model.flops_per_token, 0.0)
+    repeated = step.shape.again * batch.model.flops_per_token
     busy = step.compute + step.memory + step.interconnect
     share = 1.0 / np.maximum(step.time, busy)
     tokens = processed * useful

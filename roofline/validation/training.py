@@ -12,7 +12,7 @@ from roofline.fitting.training import fold_of, take
 from roofline.validation.report import Outcome
 from roofline.validation.residuals import Residual
 from roofline.validation.training_batch import batch_of
-from roofline.validation.training_memory import predicted_peaks, why_underspecified
+from roofline.validation.training_memory import memory_batch, predicted_peaks, why_underspecified
 from roofline.validation.training_table import Run, read_rows, runs
 
 SPEED, MEMORY = "tokens_per_s_per_gpu", "peak_memory"
@@ -53,7 +53,7 @@ def predicted_speeds(found: Sequence[Run]) -> tuple[Floats, Floats, Floats]:
         speed[index] = training.predict(part, coefficients).tokens_per_s_per_gpu
         bounds = training.interval(part, coefficients)
         low[index], high[index] = speed[index] * bounds.low, speed[index] * bounds.high
-    held = memory.training(batch)
+    held = memory.training(memory_batch(found)[0])
     settled = np.array([run.recompute in FIXED_RECOMPUTES and _layout_stated(run) for run in found])
     refused = settled & ~held.fits
     return np.where(refused, DOES_NOT_FIT, speed), low, high

@@ -16,6 +16,8 @@ from roofline.validation.training_table import ASYNCHRONOUS_ATTENTION, COMPILING
 
 RAILS = re.compile(r"(\d+)\s*x[^;,]*?(\d+)\s*Gb", re.IGNORECASE)  # 4x100Gb, 8x ConnectX-7 IB NDR 400Gb/s
 NODE_TOTAL = re.compile(r"(\d+) Gbps node-node")
+SIXTEEN_BIT_GRADIENTS = ("hf_trainer", "llm_foundry", "fsdp", "torchtitan", "deepspeed", "nemo")
+FP32_ACCUMULATION = "fp32 grad accumulation"
 WHOLE_STEP_GRAPHS = 2026.4  # recipes of NeMo from here on capture whole iterations, with static shapes of the routed tokens
 LONGEST_GPU_BATCH, LONGEST_TPU_BATCH = 16_384, 65_536  # tokens of a micro-batch where none is stated
 SLOWEST_RAIL, FASTEST_RAIL = 6.25, 800.0  # Gb/s of one GPU that a training network plausibly has
@@ -63,13 +65,14 @@ def _micro_batch(run: Run) -> float:
 
 
 def _training(run: Run) -> Training:
-    sharded_gradients = run.zero_stage >= 3 or run.framework in ("hf_trainer", "llm_foundry", "fsdp", "torchtitan")
+    sixteen = run.zero_stage >= 3 or run.framework in SIXTEEN_BIT_GRADIENTS
+    gradients = "bf16" if sixteen and FP32_ACCUMULATION not in run.row.get("notes", "") else "fp32"
     return Training(
         method=codes.METHODS.index(run.method),
         framework=codes.FRAMEWORKS.index(run.framework),
         framework_year=run.year,
         precision=codes.TRAINING_PRECISIONS.index(run.precision),
-        gradient_dtype=float(sharded_gradients),
+        gradient_dtype=codes.GRADIENT_DTYPES.index(gradients),
         seq_len=run.seq_len,
         global_batch=run.global_batch,
         micro_batch=_micro_batch(run),
