@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand
-from django.utils.translation import gettext_lazy as _
 
 from roofline.architecture import UnsupportedArchitecture, parse
 
@@ -15,7 +14,7 @@ LARGEST_FILE = 16 * 2**20  # bytes; the longest published configuration has a te
 
 
 class Command(BaseCommand):
-    help = _("Print parameters, KV cache and FLOPs of Hugging Face config.json files, one JSON line each.")
+    help = "Print parameters, KV cache and FLOPs of Hugging Face config.json files, one JSON line each."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("files", nargs="+", metavar="config.json")
