@@ -16,6 +16,20 @@ from numpy.typing import NDArray
 Column = Any  # float | int | NDArray[np.floating] | NDArray[np.integer]: anything that broadcasts
 
 
+# Columns of codes, which index tables; all others are floats: products of whole numbers could overflow, and would be
+# cast again in every operation.
+CODES = frozenset(
+    (
+        *("code", "engine", "weights", "activations", "kv_cache"),
+        *("method", "framework", "precision", "gradient_dtype", "recompute", "optimizer", "lora_targets"),
+    )
+)
+
+
+def _column(name: str, values: list[Any]) -> NDArray[Any]:
+    return np.array(values) if name in CODES else np.array(values, dtype=float)
+
+
 @dataclass(slots=True)
 class Columns:
     """Base of the records: stacking rows into columns and taking rows out of them."""
@@ -23,7 +37,7 @@ class Columns:
     @classmethod
     def stack(cls, rows: Sequence[Self]) -> Self:
         """Columns of shape (len(rows),) out of scalar records."""
-        return cls(**{f.name: np.array([getattr(row, f.name) for row in rows]) for f in fields(cls)})
+        return cls(**{f.name: _column(f.name, [getattr(row, f.name) for row in rows]) for f in fields(cls)})
 
     def take(self, index: NDArray[np.intp]) -> Self:
         """The records at `index`; a column of shape () is shared by all and stays as it is."""
