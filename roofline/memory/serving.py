@@ -163,7 +163,7 @@ def runtime(batch: Batch, constants: ServingConstants) -> tuple[Column, Column]:
     model, layout, load = batch.model, batch.layout, batch.serving
     assert load is not None
     year, engine = load.engine_year, load.engine
-    parallel = (layout.tp * layout.pp > 1) * 1.0
+    parallel = (layout.tp * layout.pp * (1.0 + (layout.attention_dp > 0) * (layout.dp - 1.0)) > 1) * 1.0
     single = constants.non_torch_single_1 + parallel * (constants.non_torch_parallel_1 - constants.non_torch_single_1)
     latest = constants.non_torch_single_2 + parallel * (constants.non_torch_parallel_2 - constants.non_torch_single_2)
     context = single + since(year, YEAR_LIBRARIES) * (latest - single)
