@@ -27,6 +27,7 @@ INFORMS = {
     "tpot": ("decode", 1.0),
     "tpot_open_loop": ("decode", 1.0),
     "batch1_tokens_per_s": ("decode", -1.0),
+    "output_tokens_per_s": ("decode", -1.0),  # where no TPOT is published
     "offline_tokens_per_s": ("saturated", -1.0),
     "ttft": ("ttft", 1.0),
     "ttft_open_loop": ("ttft_open", 1.0),
@@ -52,6 +53,7 @@ NOISE = 0.15
 SHARED = 0.10  # of the error that all points of a configuration share
 ROUNDS = 4
 OUTLIER = 2.0  # standard deviations from which a point counts less
+FURTHEST = 0.8  # logarithm: what is further off than that is another thing than was predicted (a queue that the row does not tell of)
 SMALLEST = 5e-4  # effects below it are not kept
 MOST_POINTS = 12  # of one configuration and quantity
 
@@ -80,14 +82,19 @@ def fit_effects(p: Problem, predicted: Array, x: Array, used: NDArray[np.bool_])
     effects: Effects = {}
     for quantity in dict.fromkeys(name for name, _ in INFORMS.values()):
         signs = {name: sign for name, (target, sign) in INFORMS.items() if target == quantity}
-        at = np.array([i for i in np.flatnonzero(used) if p.quantity[i] in signs])
+        at = np.array([i for i in np.flatnonzero(used) if p.quantity[i] in signs and _informs(p, i)])
         if len(at) == 0:
             continue
         at, noise = _thinned(p, at)
-        residual = np.log(p.measured[at] / predicted[at]) * np.array([signs[str(p.quantity[i])] for i in at])
+        residual = np.clip(np.log(p.measured[at] / predicted[at]), -FURTHEST, FURTHEST) * np.array([signs[str(p.quantity[i])] for i in at])
         runs = [p.runs[i] for i in p.rows[at]]
         effects |= {(quantity, *key): values for key, values in _ridge(runs, x[p.rows[at]], residual, noise).items()}
     return effects
+
+
+def _informs(p: Problem, i: int) -> bool:
+    """Output tokens/s are derived from TTFT and TPOT where those are published: they say nothing new."""
+    return p.quantity[i] != "output_tokens_per_s" or "tpot" not in p.runs[p.rows[i]].measured
 
 
 def _configuration(run: Run) -> tuple[Any, ...]:

@@ -65,6 +65,7 @@ PRIORS: tuple[Prior, ...] = (
     *_engines("sequence_s", (6e-6, 6e-6, 4e-6, 6e-6, 6e-6), 0.8, TRIAL),
     *_engines("request_s", (15e-3, 30e-3, 20e-3, 1e-3, 5e-3), 0.7, TRIAL),
     *_engines("prefill_passes", (1.5, 2.0, 2.0, 1.0, 1.0), 0.4, TRIAL),
+    *_engines("first_steps", (0.5, 1.0, 8.0, 0.5, 0.5), 0.8, HABIT),
     *_engines("burst", (0.05, 0.05, 0.05, 0.0, 0.05), 0.5, "a burst over ten times as many requests: 1 / (2 x 10)"),
     *_engines("interference", (1.0, 1.0, 1.0, 1.0, 1.0), 0.3, HABIT),
     *_engines("mixes", (1.0, 0.0, 1.0, 1.0, 0.0), 0.0, HABIT),
@@ -86,6 +87,7 @@ PRIORS: tuple[Prior, ...] = (
     Prior("element_passes", "", 14.0, 0.4, OPERATORS),
     Prior("quantised_passes", "", 6.0, 0.4, OPERATORS),
     Prior("eager_launch_s", "", 9e-6, 0.0, "host launch of a kernel without a CUDA graph"),
+    Prior("handoff_s", "", 0.05, 1.0, TRIAL),
     Prior("state_memory", "", 0.5, 0.4, OPERATORS),
     Prior("small_gemm_rows", "", 4.0, 0.5, OPERATORS),
 )

@@ -41,6 +41,7 @@ SCALARS = (
     "element_passes",  # passes over the hidden state, each layer: norms, residuals, activation, quantisation
     "quantised_passes",  # more of them where activations are narrower than 16 bit
     "eager_launch_s",  # launch by the host, without a CUDA graph
+    "handoff_s",  # s to hand a prompt's cache over from a prefill pool
     "state_memory",  # share of the streaming bandwidth that recurrent state reaches
     "small_gemm_rows",  # rows at which a GEMM of few rows reaches half of its efficiency
 )
@@ -50,6 +51,7 @@ BY_ENGINE = (
     "sequence_s",  # the same, for each sequence of the step
     "request_s",  # s until a request reaches the scheduler, and from the first token back
     "prefill_passes",  # prefill passes until the first token
+    "first_steps",  # decode steps until the first token is through: the step that runs, and steps that a stream gathers
     "burst",  # share of a benchmark's requests that its opening burst delays, by half the burst
     "interference",  # how much of a prefill pass running sequences wait for
     "mixes",  # share of prefill passes that also carry decode tokens
@@ -143,6 +145,6 @@ def textbook(gpus: Sequence[Gpu], fold: str = "") -> ServingCoefficients:
     """Coefficients of the textbook roofline, for comparison: every efficiency 1, nothing between the kernels, prompts served at once."""
     shares = {name: 1.0 for name, _ in shipped(fold)}
     nothing = {name: 0.0 for name in SCALARS + BY_ENGINE if name.endswith("_s") or name.endswith(("_kernels", "_passes"))}
-    idle = {"link_s": 0.0, "rank_s": 0.0, "burst": 0.0, "trend": 0.0, "queue": 0.0, "moe_tile": 0.0, "expert_imbalance": 0.0, "small_gemm_rows": 0.0}
+    idle = {"first_steps": 0.0, "link_s": 0.0, "rank_s": 0.0, "burst": 0.0, "trend": 0.0, "queue": 0.0, "moe_tile": 0.0, "expert_imbalance": 0.0, "small_gemm_rows": 0.0}
     values = {key: (shares | nothing | idle | {"prefill_passes": 1.0})[key[0]] for key in shipped(fold)}
     return replace(build(values, gpus), compute=np.ones((len(gpus), len(COMPUTE_TYPES))), memory=np.ones(len(gpus)))

@@ -98,11 +98,12 @@ def _aged(k: Costs, serving: Any, c: ServingCoefficients) -> Costs:
 def _habits(batch: Batch, where: Pools, c: ServingCoefficients) -> Habits:
     serving, levers = batch.serving, batch.levers
     assert serving is not None
-    names = ("sequence_s", "request_s", "prefill_passes", "burst", "interference", "mixes", "queue")
+    names = ("sequence_s", "request_s", "prefill_passes", "first_steps", "burst", "interference", "mixes", "queue")
     habits = Habits(*(c.engine[name][serving.engine] for name in names))
     apart = 1.0 - where.split
     static = _static(batch)
     return habits._replace(
+        request_s=habits.request_s + where.split * c.scalar["handoff_s"],
         interference=habits.interference * apart * (1.0 - static),
         mixes=habits.mixes * apart * (levers.chunked_prefill > 0) * (1.0 - static),
     )

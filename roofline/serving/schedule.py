@@ -38,6 +38,7 @@ class Habits(NamedTuple):
     sequence_s: Column
     request_s: Column
     prefill_passes: Column
+    first_steps: Column
     burst: Column
     interference: Column
     mixes: Column
@@ -150,7 +151,7 @@ def steady(state: Steps, pools: Pools, load: Load, spec: Speculation, habits: Ha
 
 
 def first_token(state: Steps, habits: Habits) -> tuple[Column, Column]:
-    """Mean TTFT in the steady state and the wait in it, seconds: half a running step, the prompts ahead (M/D/1), the passes of the prompt itself.
+    """Mean TTFT in the steady state and the wait in it, seconds: running steps, the prompts ahead (M/D/1), the passes of the prompt itself.
 
     A closed-loop benchmark adds its opening burst (`Habits.burst`): all clients send at once, so the mean one of them waits for half of the others'
     prompts, spread over all requests of the run.
@@ -158,5 +159,5 @@ def first_token(state: Steps, habits: Habits) -> tuple[Column, Column]:
     busy = np.minimum(state.busy, LOADED)
     ahead = habits.queue * busy / (2.0 * (1.0 - busy)) * state.prompt_latency
     ahead = np.minimum(ahead, 0.5 * state.running * state.prompt_s)
-    wait = 0.5 * state.decode.time + ahead
+    wait = habits.first_steps * state.decode.time + ahead
     return habits.request_s + habits.prefill_passes * state.prompt_latency + wait, wait

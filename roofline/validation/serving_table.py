@@ -25,6 +25,7 @@ DRAWN_LENGTHS = ("aic-", "ixdb-", "ix_")
 DRAWN_MEAN = 0.9
 BENCHMARK_CONCURRENCY = 64.0  # up to here TTFT at fixed concurrency is compared: beyond it is queueing
 EVERYTHING_QUEUED = math.inf
+UTILIZATIONS = {"sglang": 0.86}  # mem_fraction_static that SGLang chooses on GPUs of 80 GB
 MICRO_BATCH = 512.0  # tokens that llama.cpp takes in one pass by default (n_ubatch)
 MLPERF_LENGTHS = {  # public mean prompt and answer lengths of the data sets, tokens
     "cnn-dailymail": (870.0, 128.0),
@@ -62,6 +63,11 @@ SHARED_PREFIX = re.compile(r"shared system prompt (\d+)")
 MONTH = re.compile(r"(20\d\d)(?:-(\d\d))?")
 DATASET = re.compile(r"dataset: ([^;,]*)")
 ACTIVE = re.compile(r"-A(\d+(?:\.\d+)?)B")
+HINTS = {  # dimensions of public configurations that are not in the catalogue
+    "codellama/CodeLlama-34b-Instruct-hf": "hidden=8192;layers=48;heads=64;kv_heads=8;ffn=22016;vocab=32016",
+    "01-ai/Yi-34B": "hidden=7168;layers=60;heads=56;kv_heads=8;ffn=20480;vocab=64000",
+    "mistralai/Mistral-Nemo-Instruct-2407": "hidden=5120;layers=40;heads=40;kv_heads=8;ffn=14336;vocab=131072",
+}
 ACTIVE_SIZES = {"glm-4.7-flash": 3.0, "dots.llm1": 14.0}  # active parameters, 10^9, of model cards: not in the name
 BACKEND = re.compile(r"(vulkan_radv|vulkan_amdvlk|vulkan|rocwmma|hip|rocm|metal|cuda|sycl)")
 
@@ -203,7 +209,7 @@ def read_run(row: Row) -> Run:
         prefix_hit=0.0,
         chunk=_or(_found(CHUNK, notes), MICRO_BATCH if engine == "llama_cpp" else 8192.0),
         sequences=_found(SEQUENCES, notes),
-        utilization=_or(_found(UTILIZATION, notes), 0.9),
+        utilization=_or(_found(UTILIZATION, notes), UTILIZATIONS.get(engine, 0.9)),
         file_bytes=_file_bytes(notes),
         prefill_gpus=0.0,
         prefill_tp=0.0,
@@ -274,6 +280,8 @@ def model_of(row: Row) -> Architecture:
     for name in (model_id, alias, label):
         if name in known:
             return known[name]
+    if model_id in HINTS:
+        return architecture.from_hint(HINTS[model_id])
     size, active = number(row, "params_b"), ACTIVE.search(model_id or label)
     if math.isnan(size):
         raise UnderSpecified("size or architecture of the model not stated")
@@ -360,8 +368,8 @@ def _with_load(run: Run) -> Run:
         isl, osl = _data_set_lengths(row, isl, osl)
     run = replace(run, input_tokens=isl * scale, output_tokens=osl * scale)
     if scenario == "offline max throughput":
-        # All requests are queued at once; a number beside it is how many, as far as they can run together.
-        return replace(run, concurrency=concurrency if concurrency > 1 else EVERYTHING_QUEUED)
+        # All requests are queued at once; a number beside it is how many may run together.
+        return replace(run, concurrency=EVERYTHING_QUEUED, sequences=concurrency if concurrency > 1 else run.sequences)
     if "request rate" in scenario or "server" in scenario:
         if not math.isfinite(rate):
             raise UnderSpecified("request rate not stated")
