@@ -179,8 +179,8 @@ REST_FRAMEWORK = {
     "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.PageNumberPagination",
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "DEFAULT_THROTTLE_CLASSES": [
-        "rest_framework.throttling.AnonRateThrottle",
-        "rest_framework.throttling.UserRateThrottle",
+        "faces.throttles.AnonymousThrottle",
+        "faces.throttles.PersonThrottle",
     ],
     "DEFAULT_THROTTLE_RATES": {
         "anon": env.str("ROOFTREE_THROTTLE_ANON", default="6000/minute"),
@@ -253,7 +253,7 @@ STATICFILES_FINDERS = [
     "planner.finders.PlotlyFinder",
 ]
 _manifest = env.bool("ROOFTREE_MANIFEST_STATIC", default=False)
-STATIC_ROOT = DATA_DIR / "static" if _manifest else None
+STATIC_ROOT = BASE_DIR / "var" / "static" if _manifest else None
 WHITENOISE_USE_FINDERS = not _manifest
 WHITENOISE_AUTOREFRESH = DEBUG
 STORAGES = {
