@@ -27,7 +27,7 @@ FITTED = ("context", "communicator", "deepspeed_fragmentation", "deepspeed_bucke
 SOURCES = {
     "logit_fused": "bf16 logits, fp32 copy that becomes softmax and gradient, bf16 gradient (Megatron-LM)",
     "logit_in_place": "bf16 logits and their gradient (llm-foundry's default loss, flash-attn)",
-    "logit_compiled": "bf16 logits, fp32 copy and gradient (torch.compile fuses the softmax)",
+    "logit_compiled": "bf16 logits, fp32 copy, fp32 and bf16 gradients (torch.compile fuses the softmax)",
     "logit_eager": "bf16 logits, fp32 copy, fp32 log-softmax, fp32 and bf16 gradients (PyTorch cross-entropy)",
     "fragmentation": "usual share of PyTorch's caching allocator, 3 to 8 %",
     "workspace": "cuBLAS and Transformer Engine workspaces",

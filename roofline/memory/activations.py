@@ -26,11 +26,13 @@ from roofline.memory.states import ALL_LINEAR, LORA, WIDE
 
 Column = Any
 SELECTIVE, FULL = RECOMPUTES.index("selective"), RECOMPUTES.index("full")
-# Stacks whose "selective" checkpointing recomputes most elementwise work and every other product, not the attention
-# core alone.
+# Stacks on Transformer Engine keep the inputs of 8-bit products in 8 bit; others cast them again.
+STORES_NARROW: NDArray[np.float64] = np.array([float(name in ("megatron", "nemo", "other")) for name in FRAMEWORKS])
 LLM_FOUNDRY = FRAMEWORKS.index("llm_foundry")
 # Stacks of GPT-3's time, whose models without gates are trained with dropout.
 DROPPING: NDArray[np.float64] = np.array([float(name in ("megatron", "deepspeed")) for name in FRAMEWORKS])
+# Stacks whose "selective" checkpointing recomputes most elementwise work and every other product, not the attention
+# core alone.
 _EAGER_NAMES = ("fsdp", "torchtitan", "llm_foundry", "hf_trainer")
 EAGER: NDArray[np.float64] = np.array([float(name in _EAGER_NAMES) for name in FRAMEWORKS])
 NARROW: NDArray[np.float64] = np.array([float(name in ("fp8", "mxfp8", "nvfp4")) for name in TRAINING_PRECISIONS])
@@ -137,7 +139,8 @@ def activations(batch: Batch, heaviest: Stage, constants: TrainingConstants) -> 
     assert run is not None
     tp, layer_share = layout.tp, 1.0 / model.layers
     tokens = run.micro_batch * run.seq_len / layout.cp
-    wide, narrow, eager = 1.0 + WIDE[run.precision], NARROW[run.precision], EAGER[run.framework]
+    wide, eager = 1.0 + WIDE[run.precision], EAGER[run.framework]
+    narrow = NARROW[run.precision] * STORES_NARROW[run.framework]
     full, selective = run.recompute == FULL, run.recompute == SELECTIVE
     replicated_share = 1.0 + (layout.sequence_parallel > 0) * (1.0 / tp - 1.0)
     entry = 2.0 * model.hidden * replicated_share

@@ -3,8 +3,10 @@
 Two recipes for 16-bit and narrower training (bytes of one parameter: weight + gradient + master + moments):
 - Megatron, NeMo, DeepSpeed, nanotron, others: 2 + g + 4 + moments, g = 4 where gradients are accumulated in fp32,
   else 2. DeepSpeed accumulates in fp32 beside the 16-bit gradients: g = 6;
-- FSDP stacks (PyTorch FSDP, torchtitan, llm-foundry, HF Trainer, MaxText): fp32 parameters are the master copy: 4 + 4
-  + 0 + moments. Sharding over D data-parallel ranks: stage 1 the master and moments, 2 also the gradients, 3 also the
+- FSDP stacks (PyTorch FSDP, torchtitan, llm-foundry, HF Trainer, MaxText): fp32 parameters are the master copy:
+  4 + 4 + 0 + moments; fine-tuning with PyTorch FSDP tools in bf16 alone: 2 + 2 + 0 + half of the moments.
+
+Sharding over D data-parallel ranks: stage 1 the master and moments, 2 also the gradients, 3 also the
   weights. Routed experts shard over their own group D·t/(ep·etp). Adapters (LoRA) are trained with the recipe's
   states; what is frozen has neither gradients nor states. Sources: ZeRO (arXiv 1910.02054), Megatron-LM's distributed
   optimizer (6 + 12/D), docs/algorithms/memory.md.
@@ -34,7 +36,8 @@ FROZEN: NDArray[np.float64] = np.array([_FROZEN.get(name, 2.0) for name in TRAIN
 LORA, QLORA = METHODS.index("lora"), METHODS.index("qlora")
 ALL_LINEAR = LORA_TARGETS.index("all_linear")
 NF4 = FORMATS["nf4"].body
-DEEPSPEED = FRAMEWORKS.index("deepspeed")
+DEEPSPEED, FSDP = FRAMEWORKS.index("deepspeed"), FRAMEWORKS.index("fsdp")
+FULL_FINETUNE = METHODS.index("full_finetune")
 FP32_GRADIENTS = GRADIENT_DTYPES.index("fp32")
 
 
@@ -60,12 +63,15 @@ def recipe_bytes(batch: Batch) -> Bytes:
     """Bytes of one trained parameter for each scenario."""
     run = batch.training
     assert run is not None
-    full = np.maximum(WIDE[run.precision], FP32_PARAMETERS[run.framework])
+    wide = WIDE[run.precision]
+    tuned = (run.framework == FSDP) & (run.method == FULL_FINETUNE) & (run.gradient_dtype != FP32_GRADIENTS)
+    pure = tuned * (1.0 - wide)
+    full = np.maximum(wide, FP32_PARAMETERS[run.framework] - pure)
     accumulated = (run.gradient_dtype == FP32_GRADIENTS) * (2.0 + 2.0 * (run.framework == DEEPSPEED))
     return Bytes(
         weight=2.0 + 2.0 * full,
         gradient=2.0 + accumulated + full * (2.0 - accumulated),
-        optimizer=4.0 - 4.0 * full + MOMENTS[run.optimizer],
+        optimizer=4.0 * (1.0 - full) * (1.0 - pure) + MOMENTS[run.optimizer] * (1.0 - 0.5 * pure),
     )
 
 

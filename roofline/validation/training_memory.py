@@ -51,7 +51,7 @@ PRIOR = TrainingConstants(
     fragmentation=0.05,
     logit_fused=8.0,
     logit_in_place=4.0,
-    logit_compiled=10.0,
+    logit_compiled=12.0,
     logit_eager=14.0,
     workspace=0.25 * GIB,
     deepspeed_fragmentation=0.1,
@@ -81,6 +81,11 @@ def why_underspecified(row: Row) -> str:
     return ""
 
 
+def _compiled(run: Run) -> bool:
+    """Whether the loss is compiled: rows of torchtitan say so, MaxText always is."""
+    return run.framework == "maxtext" or "compile" in run.row.get("notes", "").lower()
+
+
 def memory_batch(runs: Sequence[Run]) -> tuple[Batch, NDArray[np.intp]]:
     """The batch of `runs` with gradients as their recipes keep them, and what each row's peak counts."""
     batch = batch_of(runs)[0]
@@ -95,6 +100,7 @@ def memory_batch(runs: Sequence[Run]) -> tuple[Batch, NDArray[np.intp]]:
         for run, stated in zip(runs, np.broadcast_to(batch.training.gradient_dtype, len(runs)), strict=True)
     ]
     batch.training.gradient_dtype = np.array(chosen)
+    batch.levers.torch_compile = np.array([float(_compiled(run)) for run in runs])
     return batch, np.array([definition_of(run.row) for run in runs], dtype=np.intp)
 
 

@@ -57,6 +57,13 @@ def test_bytes_of_a_parameter(framework: str, gradient: str, total: int) -> None
     assert each.weight + each.gradient + each.optimizer == total
 
 
+def test_fine_tuning_in_bf16_alone() -> None:
+    each = recipe_bytes(training_batch(LLAMA_8B, framework="fsdp", method="full_finetune", gradient_dtype="bf16"))
+    assert each == (2.0, 2.0, 4.0)
+    safe = recipe_bytes(training_batch(LLAMA_8B, framework="fsdp", method="full_finetune", gradient_dtype="fp32"))
+    assert safe == (4.0, 4.0, 8.0)
+
+
 @pytest.mark.parametrize(
     ("optimizer", "states"), [("adamw", 12), ("adamw_8bit", 6), ("muon", 8), ("lion", 8), ("sgd", 8), ("adafactor", 4)]
 )
