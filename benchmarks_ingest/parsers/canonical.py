@@ -238,12 +238,13 @@ class Run:
         """SHA-256 of everything that was measured and stated, without names of source keys: equal runs in other
         files are duplicates.
         """
-        facts = {name: compact(getattr(self, name)) for name in sorted(FIELD_NAMES - {"label"})}
+        facts = {name: compact(getattr(self, name)) for name in FACTS}
         facts["percentiles"] = dict(sorted(self.percentiles.items()))
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 FIELD_NAMES = frozenset(item.name for item in fields(Run)) - {"percentiles", "source", "notes", *TRANSIENT}
+FACTS = sorted(FIELD_NAMES - {"label"})
 
 
 def _normalised(name: str, value: Any, unit: str) -> Any:

@@ -4,7 +4,8 @@ person.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from .values import number, quantity
@@ -169,6 +170,7 @@ STATS = (
     (r"\bp(\d{2}(?:\.\d+)?)\b", ""),
     (r"\b(\d{2})(?:th|st|nd|rd)\b", ""),
 )
+MAX_LABEL = 200
 IGNORED = re.compile(
     r"\b(?:min|max|std|stddev|deviation|power|watts?|temperature|price|cost|memory|speedup|goodput|burstiness)\b|\bstd\b"
 )
@@ -217,6 +219,14 @@ def normal(label: str) -> str:
 
 def guess_column(label: str, index: int = 0) -> Column | None:
     """The meaning of a column by its label alone; None where it says nothing we know."""
+    if not 0 < len(label) <= MAX_LABEL:
+        return None
+    found = _guess_label(label)
+    return replace(found, index=index) if found and index else found
+
+
+@lru_cache(maxsize=4096)
+def _guess_label(label: str, index: int = 0) -> Column | None:
     clean = normal(label)
     if not clean or len(clean) > 80:
         return None

@@ -77,6 +77,11 @@ class Document:
         return values
 
     @cached_property
+    def is_broken_json(self) -> bool:
+        """Whether the text begins as JSON, but holds no whole object."""
+        return not self.values and _JSON_TEXT.match(self.head.lstrip()) is not None
+
+    @cached_property
     def records(self) -> list[dict[str, Any]]:
         """The top-level JSON objects, those inside top-level lists included."""
         return [
@@ -227,11 +232,14 @@ def _scan(text: str) -> tuple[list[Any], int]:
     values: list[Any] = []
     broken = position = 0
     while (start := _next_start(text, position)) is not None:
+        if not _JSON_TEXT.match(text, start, start + 200):  # "[default0]: …" and "[2024-01-01 …" are log lines
+            position = _line_end(text, start)
+            continue
         try:
             value, position = decoder.raw_decode(text, start)
             values.append(value)
         except (ValueError, RecursionError):
-            broken += _is_broken_json(text, start)
+            broken += 1
             position = _after_broken(text, start)
         if broken > _MAX_RESYNCS:
             values.extend(_line_values(text[position:]))
@@ -248,15 +256,14 @@ def _next_start(text: str, position: int) -> int | None:
     return match.end() - 1 if match else None
 
 
-def _is_broken_json(text: str, start: int) -> bool:
-    """ "[default0]: …" and "[2024-01-01 …" are log lines, not broken JSON."""
-    return re.match(r'\{\s*"|\[\s*[{\[]', text[start : start + 200]) is not None
-
-
 def _after_broken(text: str, start: int) -> int:
     """Where to go on: inside a list that was never closed, else at the next line."""
     if re.match(r"\[\s*\{", text[start : start + 200]):
         return start + 1
+    return _line_end(text, start)
+
+
+def _line_end(text: str, start: int) -> int:
     end = text.find("\n", start)
     return len(text) if end < 0 else end + 1
 
@@ -269,3 +276,25 @@ def _line_values(text: str) -> Iterator[Any]:
                 yield json.loads(stripped)
             except (ValueError, RecursionError):
                 continue
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]', re.DOTALL)
+
+
+def closed_early(text: str) -> list[Any]:
+    """The value of a truncated JSON text up to its last whole member; empty where that is no JSON either.
+
+    Good enough to name the format of an incomplete download, never to read figures from.
+    """
+    text = text[:HEAD_CHARS]
+    stack: list[str] = []
+    cut, closers = 0, ""
+    for token in _TOKEN.finditer(text):
+        mark = token[0]
+        if mark in "{[":
+            stack.append("}" if mark == "{" else "]")
+        elif mark in "}]" and stack:
+            stack.pop()
+        elif mark == "," and stack:
+            cut, closers = token.start(), "".join(reversed(stack))
+    return json_values(text[:cut] + closers)[0] if cut else []

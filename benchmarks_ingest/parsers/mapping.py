@@ -8,6 +8,7 @@ from .columns import AMBIGUOUS_RATE, BOTH_LENGTHS, Column, cell_number, guess_co
 from .tables import Table
 from .values import median
 
+MAX_METRIC_ROWS = 200
 FASTEST_TOKEN_S = 5e-4  # no system decodes a token faster
 
 
@@ -33,7 +34,7 @@ def results_in(columns: Iterable[Column]) -> int:
 
 def upright(table: Table) -> Table:
     """The table with its real header row first, transposed where metrics are its rows."""
-    firsts = [guess_column(row[0]) for row in table.rows if row]
+    firsts = [guess_column(row[0]) for row in table.rows[:MAX_METRIC_ROWS] if row]
     known = [column for column in firsts if column]
     if results_in(known) >= 2 and len(known) * 2 >= len(firsts) and results_in(mapping(table)) == 0:
         return transposed(table)

@@ -9,7 +9,7 @@ from typing import Any
 from . import archive
 from .canonical import Run
 from .checks import CeilingCheck, check
-from .decode import Document, UnreadableError, read_document
+from .decode import Document, UnreadableError, closed_early, read_document
 from .guess import Guess, conflicts, guesses
 from .protocol import Parser, ParseResult
 from .registry import registry
@@ -127,7 +127,7 @@ def _read_file(
         log.info("could not recognise %s: %s", name, error)
         return [_refused(name, None, f"damaged file: {error}")]
     if parser is None:
-        return [_refused(name, None, UNKNOWN_REASON)]
+        return [_unknown(document)]
     result = _parsed(parser, document)
     if len(result.runs) > limits.max_runs:
         return [
@@ -138,6 +138,18 @@ def _read_file(
             )
         ]
     return _reports(document, parser.format, result, ceiling, seen)
+
+
+def _unknown(document: Document) -> FileReport:
+    """Nobody's format: an incomplete JSON file is called so, with the format that its beginning shows."""
+    if not document.is_broken_json:
+        return _refused(document.name, None, UNKNOWN_REASON)
+    beginning = Document(document.name, b"")
+    beginning.__dict__["values"] = closed_early(document.text)
+    parser = registry().best(beginning)
+    return _refused(
+        document.name, parser.format if parser else None, "truncated or broken JSON: the download or copy is incomplete"
+    )
 
 
 def _parsed(parser: Parser, document: Document) -> ParseResult:

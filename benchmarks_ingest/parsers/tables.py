@@ -9,6 +9,7 @@ from typing import Any
 
 csv.field_size_limit(2**24)
 MAX_ROWS = 200_000
+MAX_COLUMNS = 2_000
 MAX_XLSX_BYTES = 200 * 2**20
 
 
@@ -43,7 +44,7 @@ def csv_tables(text: str) -> list[Table]:
         rows = list(csv.reader(io.StringIO("\n".join(lines[:MAX_ROWS])), delimiter=delimiter))
     except csv.Error:
         return []
-    return [_table(block, delimiter) for block in _blocks(rows)]
+    return [_table(block, delimiter) for block in _blocks(rows) if len(block[0]) <= MAX_COLUMNS]
 
 
 def _delimiter(sample: list[str]) -> str | None:

@@ -77,11 +77,7 @@ class Torchtitan:
     format = "torchtitan-log"
 
     def score(self, document: Document) -> float:
-        return (
-            0.85
-            if not document.is_json and re.search(r"\bstep: *\d+ .*loss: .*\b(?:tps|wps): ", document.text)
-            else 0.0
-        )
+        return 0.85 if not document.is_json and _TITAN.search(document.text) else 0.0
 
     def parse(self, document: Document) -> ParseResult:
         run = Run(kind="training", engine="torchtitan")

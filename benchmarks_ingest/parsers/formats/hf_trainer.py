@@ -100,7 +100,6 @@ def state_result(state: dict[str, Any]) -> ParseResult:
     return ParseResult([run])
 
 
-_DICT = re.compile(r"\{'[^\n]{1,4000}?\}")
 _TABLE = re.compile(
     r"\b(train_runtime|train_samples_per_second|train_steps_per_second|train_samples"
     r"|train_tokens_per_second)\s*=\s*([\d.:]+(?: days?, [\d:.]+)?)"
@@ -140,10 +139,10 @@ class HfStdout:
 def stdout_values(text: str) -> dict[str, Any]:
     """train_* figures of the last summary, as dict or as table."""
     values: dict[str, Any] = dict(_TABLE.findall(text))
-    for match in _DICT.finditer(text):
-        if "'train_runtime'" in match[0]:
+    for line in text.split("\n"):
+        if "'train_runtime'" in line and "{'" in line:
             try:
-                found = ast.literal_eval(match[0])
+                found = ast.literal_eval(line[line.index("{'") : line.rindex("}") + 1][:4000])
             except (ValueError, SyntaxError, MemoryError, RecursionError):
                 continue
             values.update(as_dict(found))

@@ -222,8 +222,9 @@ class LlamaBenchMarkdown:
         if not tables:
             return ParseResult.refused("the benchmark printed no table of results")
         result = ParseResult()
+        log = device_log(document, len(tables))
         for table in tables:
-            result.runs.extend(run for row in table.records() if (run := row_run(row, document)).has_result())
+            result.runs.extend(run for row in table.records() if (run := row_run(row, log)).has_result())
             if table.bad_rows:
                 result.notes.append(f"{table.bad_rows} torn row(s) of a table skipped")
         if not result.runs:
@@ -234,16 +235,21 @@ class LlamaBenchMarkdown:
         return result
 
 
-def row_run(row: Mapping[str, str], document: Document) -> Run:
+def device_log(document: Document, tables: int) -> tuple[str, list[str]]:
+    """The build, and the devices that the log lists; several tables may belong to several machines."""
+    build = re.search(r"^build: ([0-9a-f]+) \((\d+)\)", document.text, re.MULTILINE)
+    devices = [name.strip() for name in _DEVICE.findall(document.head)] if tables == 1 else []
+    return f"b{build[2]}" if build else "", devices
+
+
+def row_run(row: Mapping[str, str], log: tuple[str, list[str]]) -> Run:
     """One Markdown row."""
     run = Run(kind="single_stream", engine="llama_cpp")
     put_text(run, "model", row.get("model"), "model")
     put_text(run, "weights", quantisation(row.get("model", "")), "model")
     put_text(run, "kv_cache", row.get("type_k"), "type_k")
-    build = re.search(r"^build: ([0-9a-f]+) \((\d+)\)", document.text, re.MULTILINE)
-    if build:
-        run.put("engine_version", f"b{build[2]}", "build")
-    _put_devices(run, document, row.get("backend", ""))
+    put_text(run, "engine_version", log[0], "build")
+    _put_devices(run, log[1], row.get("backend", ""))
     match = _TEST.search(row.get("test", ""))
     speed = quantity(row.get("t/s", ""))
     if match and speed:
@@ -253,10 +259,8 @@ def row_run(row: Mapping[str, str], document: Document) -> Run:
     return run
 
 
-def _put_devices(run: Run, document: Document, backend: str) -> None:
-    devices = [name.strip() for name in _DEVICE.findall(document.head)]
-    tables = document.text.count("| t/s") + document.text.count("t/s |")
-    if not devices or tables > 1:
+def _put_devices(run: Run, devices: list[str], backend: str) -> None:
+    if not devices:
         return
     run.put("gpu", " + ".join(sorted(set(devices))), "device lines of the log")
     if "RPC" in backend:

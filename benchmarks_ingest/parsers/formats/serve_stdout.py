@@ -11,7 +11,7 @@ from ..protocol import ParseResult, Refusal
 from ..values import integer, number
 from .common import derive_rates, put_engine, put_percentile, put_text
 
-TITLE = re.compile(r"={4,} *Serving Benchmark Result *={4,}")
+TITLE = re.compile(r"Serving Benchmark Result *={4}[= ]{0,80}")
 _LINE = re.compile(r"^[\s#>|*/]*(?:\([^)]{0,60}\)\s*)?([A-Za-z][^:\n]{2,70}?)\s*:\s+(\S[^\n|]*?)\s*\|?\s*$")
 _STAT = re.compile(r"(mean|median|p(\d{1,2}(?:\.\d+)?)|max|std) (ttft|tpot|itl|e2el|e2e latency) \(ms\)")
 _ARGUMENT = re.compile(

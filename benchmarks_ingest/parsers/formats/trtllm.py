@@ -157,7 +157,7 @@ def console_run(text: str) -> Run:
     run = Run(kind="offline", engine="tensorrt_llm")
     seen: set[str] = set()
     for line in text.split("\n"):
-        label, _, value = line[:300].partition(": ")
+        label, _, value = re.sub(r":\s", ": ", line[:300], count=1).partition(": ")
         key = " ".join(label.lower().split())
         if key in seen or not value.strip():
             continue
@@ -189,8 +189,6 @@ def _put_world(run: Run, text: str) -> None:
             run.derive("gpu_count", round(ratio), "Total Output Throughput / Per GPU Output Throughput")
     if run.tp:
         run.derive("gpu_count", run.tp * (run.pp or 1), "TP Size x PP Size")
-    if run.weights is None:
-        run.derive("weights", None, "")
 
 
 _PAIR_KEYS = {

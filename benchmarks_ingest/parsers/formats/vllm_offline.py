@@ -142,14 +142,17 @@ def nightly_run(record: dict[str, Any]) -> Run | Refusal:
         key: value for key, value in record.items() if number(value) is not None or isinstance(value, str | list | dict)
     }
     filled.pop("gpu_type", None)
-    if is_serve_record(filled):
-        run = serve_run(filled)
-    else:
-        run = throughput_run(filled) if is_throughput(filled) else latency_run(filled, "ms")
+    run = _filled_run(filled)
     if isinstance(run, Run):
         put_text(run, "label", record.get("test_name"), "test_name")
         _put_gpu(run, record.get("gpu_type"))
     return run
+
+
+def _filled_run(record: dict[str, Any]) -> Run | Refusal:
+    if is_serve_record(record):
+        return serve_run(record)
+    return throughput_run(record) if is_throughput(record) else latency_run(record, "ms")
 
 
 def _put_gpu(run: Run, value: Any) -> None:
