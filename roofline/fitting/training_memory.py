@@ -23,7 +23,7 @@ from roofline.validation.training_table import Run, runs, shipped_rows
 SPREAD = "spread.peak_memory"
 PRIOR_WEIGHT = 0.05  # of ln for a change of a constant by its whole starting value
 LOSS_SCALE = 0.05
-FITTED = ("context", "communicator", "deepspeed_fragmentation", "deepspeed_buckets")
+FITTED = ("context", "communicator", "deepspeed_fragmentation", "deepspeed_buckets", "unfused")
 SOURCES = {
     "logit_fused": "bf16 logits, fp32 copy that becomes softmax and gradient, bf16 gradient (Megatron-LM)",
     "logit_in_place": "bf16 logits and their gradient (llm-foundry's default loss, flash-attn)",
@@ -33,6 +33,7 @@ SOURCES = {
     "workspace": "cuBLAS and Transformer Engine workspaces",
 }
 UNITS = {
+    "unfused": "share",
     "fragmentation": "share",
     "deepspeed_fragmentation": "share",
     "logit_fused": "bytes/logit",

@@ -28,7 +28,7 @@ Column = Any
 SELECTIVE, FULL = RECOMPUTES.index("selective"), RECOMPUTES.index("full")
 # Stacks on Transformer Engine keep the inputs of 8-bit products in 8 bit; others cast them again.
 STORES_NARROW: NDArray[np.float64] = np.array([float(name in ("megatron", "nemo", "other")) for name in FRAMEWORKS])
-LLM_FOUNDRY = FRAMEWORKS.index("llm_foundry")
+LLM_FOUNDRY, NANOTRON = FRAMEWORKS.index("llm_foundry"), FRAMEWORKS.index("nanotron")
 # Stacks of GPT-3's time, whose models without gates are trained with dropout.
 DROPPING: NDArray[np.float64] = np.array([float(name in ("megatron", "deepspeed")) for name in FRAMEWORKS])
 # Stacks whose "selective" checkpointing recomputes most elementwise work and every other product, not the attention
@@ -153,6 +153,7 @@ def activations(batch: Batch, heaviest: Stage, constants: TrainingConstants) -> 
     flash = batch.levers.flash_attention_2 + batch.levers.flash_attention_3 > 0
     heads = model.full_layers * model.heads + model.window_layers * model.window_heads
     scores = 5.0 * (heads + model.mla_layers * model.mla_heads) * layer_share * run.seq_len / tp * (1.0 - flash)
+    kept = kept * (1.0 + (run.framework == NANOTRON) * (constants.unfused - 1.0))
     whole = kept + scores
     chosen = kept + eager * (entry + _every_other_product(batch) * layer_share / tp - kept)
     layer = whole + selective * (chosen - whole) + full * (entry - whole)

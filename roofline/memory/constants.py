@@ -46,6 +46,7 @@ class TrainingConstants(NamedTuple):
     logit_compiled: Column  # the same, compiled loss
     logit_eager: Column  # the same, loss in eager PyTorch
     workspace: Column  # allocated, whatever the model
+    unfused: Column  # activations of a layer over those of fused kernels, for nanotron's modules in eager mode
     deepspeed_fragmentation: Column  # the same under DeepSpeed's own buffers
     deepspeed_buckets: Column  # reduce and gather buckets of DeepSpeed's ZeRO
 
