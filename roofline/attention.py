@@ -32,7 +32,9 @@ class DecodeCoefficients(NamedTuple):
     eta_memory: Column
     overlap: Column  # 0 perfect, 1 none
     launch: Column  # s
-    kv_head_block: Column  # s of fixed cost for each sequence and KV head of 128 dimensions, on one SM, beyond the first wave
+    kv_head_block: (
+        Column  # s of fixed cost for each sequence and KV head of 128 dimensions, on one SM, beyond the first wave
+    )
     head_block: Column  # s of fixed cost for each sequence and query head of 128 dimensions, on one SM
     length_step: Column  # s for each doubling of the context beyond 128 tokens
     key_step: Column  # s for each key of the context: the part of the loop over keys that no splitting hides
@@ -72,8 +74,8 @@ def attention_prefill(
 ) -> OpTime:
     """Time of causal attention of `batch` sequences of `new` tokens each, after `cached` tokens (prefix hit or earlier chunk).
 
-    MLA in prefill: kv_heads = heads, qk_dim = nope + rope, v_dim its own. `act_bytes` is bytes per element of the queries, `kv_bytes` of the KV
-    cache; `peak` the dense FLOP/s of the compute type. FLOPs are causal: 2 (qk_dim + v_dim) a pair and head.
+    MLA in prefill: kv_heads = heads, qk_dim = nope + rope, v_dim its own. `act_bytes` is bytes per element of the queries,
+    `kv_bytes` of the KV cache; `peak` the dense FLOP/s of the compute type. FLOPs are causal: 2 (qk_dim + v_dim) a pair and head.
     """
     pairs = causal_pairs(new, cached, window)
     dims = qk_dim + v_dim
@@ -90,10 +92,12 @@ def attention_prefill(
     moved = batch * (heads * new * (qk_dim * act_bytes + 2.0 * v_dim) + kv_heads * keys * dims * kv_bytes)
     memory = moved / (bandwidth * coef.eta_memory)
     tiles = new * (1.0 / QUERY_TILE)
-    blocks = work * np.ceil(tiles)
-    blocks += coef.packed * (batch * kv_heads * np.ceil(tiles * (heads / kv_heads)) - blocks)
+    separate = work * np.ceil(tiles)
+    blocks = separate + coef.packed * (batch * kv_heads * np.ceil(tiles * (heads / kv_heads)) - separate)
     latency = coef.launch + coef.block * blocks / sms
-    return OpTime(overlapped(compute, memory, coef.overlap) + latency, 2.0 * work * dims * pairs, moved, compute, memory, latency)
+    return OpTime(
+        overlapped(compute, memory, coef.overlap) + latency, 2.0 * work * dims * pairs, moved, compute, memory, latency
+    )
 
 
 def attention_decode(
@@ -116,8 +120,8 @@ def attention_decode(
     """Time of attention of one new token for each of `batch` sequences over a cache of `context` tokens (the new one included).
 
     `kv_width` is the number of cached elements for each token and KV head: qk_dim + v_dim unless given. MLA absorbed: kv_heads = 1,
-    qk_dim = kv_rank + rope, v_dim = kv_rank, kv_width = kv_rank + rope (values are part of the keys). `warm` prices a benchmark that repeats
-    one call on the same buffers, so that a small cache comes out of L2; a model's layers never find theirs there.
+    qk_dim = kv_rank + rope, v_dim = kv_rank, kv_width = kv_rank + rope (values are part of the keys). `warm` prices a benchmark
+    that repeats one call on the same buffers, so that a small cache comes out of L2; a model's layers never find theirs there.
     """
     dims = qk_dim + v_dim
     width = dims if kv_width is None else kv_width

@@ -1,6 +1,7 @@
 """Measured coefficients: loaded from coefficients/*.csv, looked up by (GPU, engine, precision) with stated inheritance.
 
-One file for each operator class, one row for each (level, GPU or family, engine, precision, kernel, fold). A lookup walks from the most to
+One file for each operator class, one row for each (level, GPU or family, engine, precision, kernel, fold). A lookup walks from the
+most to
 the least specific row and says how it ended (`basis`) and how far off predictions with it were on measurements that the fit had not seen
 (`spread`: the 80th percentile of |ln(predicted / measured)|, so that prediction x exp(+-spread) is an 80 % interval).
 
@@ -37,6 +38,7 @@ KINDS: Mapping[str, Any] = {
     "all_gather": CollectiveCoefficients,
     "reduce_scatter": CollectiveCoefficients,
     "all_to_all": CollectiveCoefficients,
+    "network": CollectiveCoefficients,
 }
 ANY = ""  # an empty cell: any engine, any kernel
 BASES = ("measured", "inherited-engine", "inherited-family", "inherited-generation", "default")
@@ -121,7 +123,7 @@ class Table:
 def table(op: str) -> Table:
     """The coefficients of one operator class as shipped. Raises KeyError for an unknown class."""
     kind = KINDS[op]
-    with resources.files("roofline").joinpath(f"coefficients/{op}.csv").open(encoding="utf-8", newline="") as lines:
+    with resources.files("roofline").joinpath(f"coefficients/{op}.csv").open(encoding="utf-8") as lines:
         records = tuple(csv.DictReader(lines))
     return build(kind, records)
 
@@ -136,7 +138,7 @@ def build(kind: Any, records: Sequence[Mapping[str, str]]) -> Table:
 
 @cache
 def _memory_types() -> Mapping[str, str]:
-    with resources.files("roofline").joinpath("data/gpus.csv").open(encoding="utf-8", newline="") as lines:
+    with resources.files("roofline").joinpath("data/gpus.csv").open(encoding="utf-8") as lines:
         return {row["slug"]: row["memory_type"] for row in csv.DictReader(lines)}
 
 
@@ -180,19 +182,26 @@ class Match:
 
 
 def find(op: str, gpu: Gpu, engine: str, precision: str, *, kernel: str = ANY, fold: str = "all") -> Match:
-    """The most specific row: this GPU with this engine, this GPU with any engine, its family, its generation, then the global row; all that for
-    the precision asked for before any precision near it. Raises LookupError if even the global row is missing."""
+    """The most specific row: this GPU with this engine, this GPU with any engine, its family, its generation, then the global row.
+
+    Precisions served by the same kernels count as the one asked for; others that work alike come last. A `kernel` named comes first.
+    Raises LookupError if even the global row is missing.
+    """
     index = table(op).index
     same = (precision, *SAME_KERNELS.get(precision, ()))
+    if kernel != ANY:
+        for level, where, basis_code in _places(gpu):
+            row = index.get(Key(level, where, engine, precision, kernel, fold))
+            if row is not None:
+                return Match(row, basis_code, precision)
     for precisions in (same, NEAREST_PRECISION.get(precision, ()), (ANY,)):
         for level, where, basis_code in _places(gpu):
             for near in precisions:
-                for with_engine, with_kernel in ((engine, kernel), (engine, ANY), (ANY, ANY)):
-                    row = index.get(Key(level, where, with_engine, near, with_kernel, fold))
+                for with_engine in (engine, ANY):
+                    row = index.get(Key(level, where, with_engine, near, ANY, fold))
                     if row is not None:
-                        inherited = (
-                            basis_code == MEASURED and (with_engine != engine or near != precision) and near != ANY
-                        )
+                        exact = near == ANY or (with_engine, near) == (engine, precision)
+                        inherited = basis_code == MEASURED and not exact
                         return Match(row, INHERITED_ENGINE if inherited else basis_code, near)
     raise LookupError(f"no coefficients of {op} for {gpu.slug or gpu.name}, {engine}, {precision}")
 

@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from roofline import columns
 from roofline.ceilings import Column
 
+TREE_SHARE = 0.92  # bandwidth of a double binary tree, as a share of a ring's (NCCL's own tuning model)
 SWITCH_RANKS = 8.0  # ranks from which in-switch reduction (NVLS) was measured to be in use
 
 
@@ -101,9 +103,38 @@ def all_reduce_algorithms(
     full = nbytes / bandwidth
     steps = coef.rank_step * ranks
     ring = _ramped(2.0 * full * (ranks - 1.0) / ranks, coef.launch + steps, ranks, coef)
-    tree = _ramped(2.0 * full, coef.launch + 2.0 * coef.rank_step * np.log2(ranks), ranks, coef)
+    tree = _ramped(2.0 / TREE_SHARE * full, coef.launch + 2.0 * coef.rank_step * np.log2(ranks), ranks, coef)
     with np.errstate(divide="ignore", invalid="ignore"):
         direct = np.where(coef.direct_eta > 0, coef.direct_launch + full * (ranks - 1.0) / coef.direct_eta, np.inf)
         available = (coef.switch_eta > 0) & (ranks >= SWITCH_RANKS)
         switch = np.where(available, coef.switch_launch + full * (ranks + 1.0) / (ranks * coef.switch_eta), np.inf)
     return AllReduceTimes(ring, tree, direct, switch)
+
+
+def hierarchical_all_reduce(
+    nbytes: Column,
+    inner: Column,
+    outer: Column,
+    *,
+    fast: Column,
+    slow: Column,
+    fast_coef: CollectiveCoefficients,
+    slow_coef: CollectiveCoefficients,
+) -> CollectiveTime:
+    """All-reduce over `outer` nodes of `inner` ranks each: reduce-scatter inside, all-reduce of 1 / inner of it between, all-gather inside.
+
+    `fast` and `slow` are bytes/s of one GPU in one direction inside and between nodes. With one level it is that level's collective.
+    """
+    scatter = reduce_scatter(nbytes, inner, bandwidth=fast, coef=fast_coef)
+    between = all_reduce(nbytes / inner, outer, bandwidth=slow, coef=slow_coef)
+    gather = all_gather(nbytes, inner, bandwidth=fast, coef=fast_coef)
+    return CollectiveTime(*(a + b + c for a, b, c in zip(scatter, between, gather, strict=True)))
+
+
+def group_bandwidth(ranks: Column, gpu: columns.Gpu, internode: Column) -> Column:
+    """Bytes/s of the slowest link that a group of `ranks` neighbouring GPUs crosses, one GPU, one direction.
+
+    Inside a domain of the fast link (a node, or an NVL72 rack) that link; inside a node without one PCIe; else the network (`internode`).
+    """
+    inside = (gpu.link_bandwidth > 0) & (ranks <= gpu.domain)
+    return np.where(inside, gpu.link_bandwidth, np.where(ranks <= gpu.gpus_per_node, gpu.pcie_bandwidth, internode))

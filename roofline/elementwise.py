@@ -39,7 +39,9 @@ def elementwise(
 
 
 def chain_bytes(steps: Column, element_bytes: Column, fused: Column, inputs: Column = 1.0) -> Column:
-    """Bytes for each element of a chain of `steps` unary steps with `inputs` operands: fused reads inputs and writes once; else each step does.
+    """Bytes for each element of a chain of `steps` unary steps with `inputs` operands.
+
+    Fused, the chain reads its inputs and writes its output once; unfused, every step reads and writes.
 
     >>> float(chain_bytes(5, 2, 1)), float(chain_bytes(5, 2, 0))
     (4.0, 20.0)

@@ -18,9 +18,9 @@ class GemmCoefficients(NamedTuple):
     overlap: Column  # 0: compute and memory overlap perfectly; 1: they add up
     wave: Column  # how much of a half-empty last wave is lost: 0 none, 1 all
     launch: Column  # s, launch and prologue
-    k_step: Column  # s for each unit of k: the serial loop over k that no parallelism hides
+    k_step: Column  # s for each square root of k: the serial loop over k, which libraries split when it gets long
     quant_passes: Column  # passes over the activations (read 16 bit, write 8 or 4) that quantise them; 0: none
-    activation_share: Column  # share of activation traffic that the L2 cache does not catch
+    output_share: Column  # cost of writing a byte of output, in bytes read: under 1 where L2 absorbs it, over 1 where writes are dear
     warm_bytes: Column = 1.0  # repeated calls find weights of up to about this size in the L2 cache …
     warm_speed: Column = 1.0  # … and read them this many times faster than from memory
 
@@ -41,10 +41,11 @@ def gemm(
 ) -> OpTime:
     """Time of (m, k) x (k, n): m tokens through a weight of k inputs and n outputs.
 
-    `weight_bytes`, `act_bytes`, `out_bytes` are bytes per element as stored; `peak` is the dense FLOP/s of the compute type (for weight-only
-    int4 that of the activations), `bandwidth` bytes/s, `sms` the number of SMs. Rows are padded to tiles and tiles to waves; coefficients
-    with `quant_passes` add the kernel that quantises the activations. Never under the roof, as the shares do not exceed 1. `warm` prices a benchmark that repeats one call on
-    the same buffers, so that small weights come out of L2; a model's layers never find theirs there.
+    `weight_bytes`, `act_bytes`, `out_bytes` are bytes per element as stored; `peak` is the dense FLOP/s of the compute type (for
+    weight-only formats that of the activations), `bandwidth` bytes/s, `sms` the number of SMs. Rows are padded to tiles and tiles
+    to waves; coefficients with `quant_passes` add the kernel that quantises the activations. Never under the roof of the bytes
+    it reports. `warm` prices a benchmark that repeats one call on the same buffers, so that small weights come out of L2; a
+    model's layers never find theirs there.
     """
     weights = k * n
     rows = np.ceil(m * (1.0 / TILE_M))
@@ -53,12 +54,12 @@ def gemm(
     imbalance = 1.0 + coef.wave * (np.ceil(waves) / waves - 1.0)
     compute = (2.0 * TILE_M) * rows * weights * imbalance / (peak * coef.eta_compute)
     inputs = m * k
-    moved = weights * weight_bytes + (inputs * act_bytes + m * n * out_bytes) * coef.activation_share
+    moved = weights * weight_bytes + (inputs * act_bytes + m * n * out_bytes * coef.output_share)
     stream = bandwidth * coef.eta_memory
     if warm:
         stream = stream * (1.0 + (coef.warm_speed - 1.0) / (1.0 + (moved / coef.warm_bytes) ** 4))
     memory = moved / stream
-    latency = coef.launch + coef.k_step * k + coef.quant_passes * (2.0 + act_bytes) * inputs / stream
+    latency = coef.launch + coef.k_step * np.sqrt(k) + coef.quant_passes * (2.0 + act_bytes) * inputs / stream
     return OpTime(
         overlapped(compute, memory, coef.overlap) + latency, 2.0 * m * weights, moved, compute, memory, latency
     )

@@ -1,7 +1,8 @@
 """The operators of a transformer, each as time, FLOPs and bytes of one occurrence on one GPU.
 
-Every function takes numbers or numpy arrays that broadcast, hardware figures in SI (`peak` dense FLOP/s of the compute type, `bandwidth` bytes/s of
-device memory, `sms`), and a record of measured coefficients that `roofline.coefficients` looks up for (GPU, engine, precision):
+Every function takes numbers or numpy arrays that broadcast, hardware figures in SI (`peak` dense FLOP/s of the compute type,
+`bandwidth` bytes/s of device memory, `sms`), and a record of measured coefficients that `roofline.coefficients` looks up for (GPU,
+engine, precision):
 
     gemm(m, n, k, *, weight_bytes, act_bytes, peak, bandwidth, sms, coef)                                               -> OpTime
     attention_prefill(batch, new, *, heads, kv_heads, qk_dim, v_dim, kv_bytes, peak, bandwidth, sms, coef, cached, window) -> OpTime

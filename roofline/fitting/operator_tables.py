@@ -18,7 +18,7 @@ from roofline.ceilings import compute_peak
 from roofline.collectives import all_gather, all_reduce, all_to_all, reduce_scatter
 from roofline.gemm import gemm
 from roofline.grouped_gemm import moe
-from roofline.hardware import Gpu, gpu_columns, presets
+from roofline.hardware import gpu_columns, presets
 from roofline.units import MILLISECOND
 
 Strings = NDArray[np.str_]
@@ -260,15 +260,48 @@ def _heads(text: Mapping[str, Strings]) -> dict[str, Any]:
     }
 
 
+WIDE_GROUP = 32  # query heads of one KV head beyond which TensorRT-LLM leaves its grouped-head decode kernel
+
+
+def _variant(kernel: Strings, applies: NDArray[np.bool_], name: str) -> Strings:
+    """Marks rows that a library serves by another kernel than its name says."""
+    return np.where(applies, np.char.add(kernel, f"|{name}"), kernel)
+
+
 def _prefill(text: Mapping[str, Strings]) -> dict[str, Any]:
     shape = _shape(text, "batch_size", "isl", "num_heads", "num_key_value_heads", "head_dim", "window_size")
-    return {"op": np.full(len(shape), "attention_prefill"), "shape": shape, "new": numbers(text["isl"]), **_heads(text)}
+    parts = _heads(text)
+    eight_bit = (text["framework"] == "trtllm") & (parts["precision"] == "fp8/fp8") & (parts["head_dim"] == 128)
+    kernel = _variant(
+        _variant(text["kernel_source"], eight_bit, "d128"),
+        (text["framework"] == "trtllm") & np.isfinite(parts["window"]),
+        "window",
+    )
+    return {
+        "op": np.full(len(shape), "attention_prefill"),
+        "shape": shape,
+        "new": numbers(text["isl"]),
+        "kernel": kernel,
+        **parts,
+    }
 
 
 def _decode(text: Mapping[str, Strings]) -> dict[str, Any]:
     shape = _shape(text, "batch_size", "isl", "step", "num_heads", "num_key_value_heads", "head_dim", "window_size")
     context = numbers(text["isl"]) + numbers(text["step"])
-    return {"op": np.full(len(shape), "attention_decode"), "shape": shape, "context": context, **_heads(text)}
+    parts = _heads(text)
+    trtllm = text["framework"] == "trtllm"
+    wide = trtllm & (parts["heads"] > WIDE_GROUP * parts["kv_heads"])
+    # FlashAttention 2 shares blocks between the query heads of a KV head only without a window.
+    windowed = (trtllm & ~wide | (text["kernel_source"] == "vllm_flash_attn_fa2")) & np.isfinite(parts["window"])
+    kernel = _variant(_variant(text["kernel_source"], wide, "wide"), windowed, "window")
+    return {
+        "op": np.full(len(shape), "attention_decode"),
+        "shape": shape,
+        "context": context,
+        "kernel": kernel,
+        **parts,
+    }
 
 
 def _moe(text: Mapping[str, Strings]) -> dict[str, Any]:
@@ -344,20 +377,18 @@ def peaks(gpu: columns.Gpu, precision: Strings) -> Floats:
 def predicted(table: OpTable, coef: Any) -> Floats:
     """Seconds of each row by the engine's own operators. `coef` broadcasts against the rows; all rows are of one operator class."""
     x, gpu = table.inputs, table.gpu
+    hardware = {"peak": table.peak, "bandwidth": gpu.bandwidth, "sms": gpu.sms}
     match table.kind:
         case "gemm":
-            return np.asarray(gemm(**x, peak=table.peak, bandwidth=gpu.bandwidth, sms=gpu.sms, coef=coef).time)
-        case "attention_prefill" | "attention_decode":
-            operator = attention_prefill if table.kind == "attention_prefill" else attention_decode
-            given = {
-                k: v
-                for k, v in x.items()
-                if k != "head_dim" and (k != "act_bytes" or table.kind == "attention_prefill")
-            }
+            return np.asarray(gemm(**x, **hardware, coef=coef, warm=True).time)
+        case "attention_prefill":
             dims = {"qk_dim": x["head_dim"], "v_dim": x["head_dim"]}
-            return np.asarray(
-                operator(**given, **dims, peak=table.peak, bandwidth=gpu.bandwidth, sms=gpu.sms, coef=coef).time
-            )
+            given = {name: value for name, value in x.items() if name != "head_dim"}
+            return np.asarray(attention_prefill(**given, **dims, **hardware, coef=coef).time)
+        case "attention_decode":
+            dims = {"qk_dim": x["head_dim"], "v_dim": x["head_dim"]}
+            given = {name: value for name, value in x.items() if name not in ("head_dim", "act_bytes")}
+            return np.asarray(attention_decode(**given, **dims, **hardware, coef=coef, warm=True).time)
         case "moe":
             given = {
                 "hidden": x["hidden_size"],
@@ -368,6 +399,8 @@ def predicted(table: OpTable, coef: Any) -> Floats:
                 "tp": x["moe_tp_size"],
                 **{k: x[k] for k in ("matrices", "skew", "weight_bytes")},
             }
-            return np.asarray(moe(x["num_tokens"], **given, peak=table.peak, bandwidth=gpu.bandwidth, coef=coef).time)
+            return np.asarray(
+                moe(x["num_tokens"], **given, peak=table.peak, bandwidth=gpu.bandwidth, coef=coef, warm=True).time
+            )
     function = COLLECTIVE_FUNCTIONS[str(table.op[0])]
     return np.asarray(function(x["nbytes"], x["ranks"], bandwidth=link(gpu), coef=coef).time)

@@ -1,7 +1,7 @@
 """Fits the coefficients of every operator class to its timings: robust least squares on ln(time), held-out errors, a row of CSV each.
 
-`python -m roofline.fitting.ops [operator class ...]` writes roofline/coefficients/<class>.csv anew from the shipped measurements. The result depends
-on nothing but those measurements: no random numbers, fixed starting points, fixed folds (CRC-32 of the shape).
+`python -m roofline.fitting.ops [operator class ...]` writes roofline/coefficients/<class>.csv anew from the shipped measurements.
+The result depends on nothing but those measurements: no random numbers, fixed starting points, fixed folds (CRC-32 of the shape).
 """
 
 import csv
@@ -21,6 +21,7 @@ from roofline import coefficients
 from roofline.coefficients import ANY
 from roofline.fitting.operator_tables import FOLDS, Floats, OpTable, predicted, shipped
 from roofline.hardware import presets
+from roofline.units import MEGA
 
 SOURCE = "operator timings of aiconfigurator-core (Apache-2.0), data/measurements/ops"
 MICRO = 1e-6
@@ -46,9 +47,11 @@ GEMM: Mapping[str, Parameter] = {
     "overlap": Parameter(0.1, 0.001, 1.0),
     "wave": Parameter(0.1, 0.001, 1.0),
     "launch": Parameter(4 * MICRO, 0.3 * MICRO, 400 * MICRO),
-    "k_step": Parameter(1e-10, 1e-12, 1e-8),
+    "k_step": Parameter(1e-8, 1e-11, 1e-6),
     "quant_passes": Parameter(1.0, 0.01, 10.0),
-    "activation_share": Parameter(0.9, 0.05, 1.0),
+    "output_share": Parameter(0.9, 0.05, 3.0),
+    "warm_bytes": Parameter(20 * MEGA, 2 * MEGA, 200 * MEGA),
+    "warm_speed": Parameter(1.3, 1.0001, 6.0),
 }
 PREFILL: Mapping[str, Parameter] = {
     "eta_compute": Parameter(0.6, 0.05, 1.0),
@@ -57,16 +60,25 @@ PREFILL: Mapping[str, Parameter] = {
     "launch": Parameter(10 * MICRO, 1 * MICRO, 300 * MICRO),
     "softmax_dims": Parameter(10.0, 0.01, 300.0),
     "block": Parameter(1 * MICRO, 0.001 * MICRO, 30 * MICRO),
-    "diagonal": Parameter(0.5, 0.01, 4.0),
+    "diagonal": Parameter(0.3, 0.01, 1.0),
+    "tail": Parameter(0.5, 0.01, 2.0),
+    "packed": Parameter(0.3, 0.01, 1.0),
+    "unskipped": Parameter(0.03, 0.001, 1.0),
 }
 DECODE: Mapping[str, Parameter] = {
-    "eta_compute": Parameter(0.3, 0.01, 1.0),
+    "eta_compute": Parameter(0.3, 0.001, 1.0),
     "eta_memory": Parameter(0.8, 0.1, 1.0),
     "overlap": Parameter(0.1, 0.001, 1.0),
     "launch": Parameter(8 * MICRO, 1 * MICRO, 300 * MICRO),
-    "kv_head_block": Parameter(2 * MICRO, 0.001 * MICRO, 50 * MICRO),
+    "kv_head_block": Parameter(1 * MICRO, 0.001 * MICRO, 50 * MICRO),
     "head_block": Parameter(0.1 * MICRO, 0.0001 * MICRO, 20 * MICRO),
     "length_step": Parameter(0.5 * MICRO, 0.001 * MICRO, 10 * MICRO),
+    "key_step": Parameter(1e-10, 1e-12, 1e-8),
+    "dim_step": Parameter(0.5 * MICRO, 0.0001 * MICRO, 20 * MICRO),
+    "query_padding": Parameter(16.0, 0.1, 128.0),
+    "key_padding": Parameter(32.0, 1.0, 256.0),
+    "warm_bytes": Parameter(40 * MEGA, 2 * MEGA, 400 * MEGA),
+    "warm_speed": Parameter(1.3, 1.0001, 6.0),
 }
 MOE: Mapping[str, Parameter] = {
     "eta_compute": Parameter(0.4, 0.02, 1.0),
@@ -77,6 +89,9 @@ MOE: Mapping[str, Parameter] = {
     "tile_rows": Parameter(32.0, 1.0, 400.0),
     "skew": Parameter(1.0, 0.01, 6.0),
     "expert": Parameter(0.05 * MICRO, 0.0001 * MICRO, 5 * MICRO),
+    "all_rows_passes": Parameter(0.5, 0.001, 20.0),
+    "warm_bytes": Parameter(30 * MEGA, 2 * MEGA, 400 * MEGA),
+    "warm_speed": Parameter(1.3, 1.0001, 6.0),
 }
 RING: Mapping[str, Parameter] = {
     "eta": Parameter(0.7, 0.05, 1.0),
@@ -113,6 +128,7 @@ class Spec:
     kind: str  # table
     parameters: Callable[[str], Mapping[str, Parameter]]  # by precision
     by_kernel: bool = False  # whether kernels of one table get rows of their own
+    least: int = 40  # rows that a group needs for coefficients of its own
 
 
 def _gemm_parameters(precision: str) -> Mapping[str, Parameter]:
@@ -130,27 +146,41 @@ SPECS = {
         Spec("all_gather", "collective", lambda _: RING),
         Spec("reduce_scatter", "collective", lambda _: RING),
         Spec("all_to_all", "collective", lambda _: RING),
-        Spec("custom_all_reduce", "custom_allreduce", lambda _: CUSTOM, by_kernel=True),
+        Spec("custom_all_reduce", "custom_allreduce", lambda _: CUSTOM, by_kernel=True, least=15),
     )
 }
-MIN_ROWS = 60  # rows that a group needs for coefficients of its own
-MIN_KERNEL_ROWS = 40
+FLAT = 1e-4  # relative gain of the loss below which a fit is done
+STEP = 1e-6  # of a logarithm, in the differences that make the Jacobian
+PRIOR = 0.03  # pull of a coefficient's starting value: a factor of e away weighs like one row that is 3 % off
+MIN_ROWS = 60  # rows that a group of several GPUs or engines needs
 LONE_GPU_SPREAD = 0.35  # least spread of a family of which one GPU was measured: what leaving out a GPU costs elsewhere
-POOL_ROWS = 1500  # pooled fits over GPUs look at no more rows than this, evenly taken
+POOL_ROWS = 600  # pooled fits over GPUs look at no more rows than this, evenly taken
 
 
 def fit(table: OpTable, parameters: Mapping[str, Parameter], kind: Any) -> Any:
-    """The coefficients (a `kind` of numbers) that minimise a soft-L1 loss of ln(predicted / measured), found in logarithms within bounds."""
+    """The coefficients (a `kind` of numbers) with the least soft-L1 loss of ln(predicted / measured), in logarithms, within bounds."""
     free = [name for name, p in parameters.items() if p.low < p.high]
     values = {name: p.start for name, p in parameters.items()}
     target = np.log(table.measured)
 
-    def residuals(x: Floats) -> Floats:
-        return np.log(predicted(table, kind(**{**values, **dict(zip(free, np.exp(x), strict=True))}))) - target
-
-    bounds = tuple(np.log([getattr(parameters[name], edge) for name in free]) for edge in ("low", "high"))
+    low, high = (np.log([getattr(parameters[name], edge) for name in free]) for edge in ("low", "high"))
     start = np.log([values[name] for name in free])
-    found = least_squares(residuals, start, bounds=bounds, loss="soft_l1", f_scale=0.1, max_nfev=80)
+
+    def logs(x: Floats) -> Floats:
+        coef = kind(**{**values, **dict(zip(free, np.exp(x), strict=True))})
+        return np.log(predicted(table, coef)) - target
+
+    def residuals(x: Floats) -> Floats:
+        return np.concatenate([logs(x), PRIOR * (x - start)])
+
+    def jacobian(x: Floats) -> Floats:
+        # All forward differences in one call: coefficients of shape (parameters, 1) against rows.
+        shifted = logs((x + STEP * np.eye(len(x))).T[:, :, np.newaxis])
+        return np.concatenate([(shifted - logs(x)).T / STEP, PRIOR * np.eye(len(x))])
+
+    found = least_squares(
+        residuals, start, jac=jacobian, bounds=(low, high), loss="soft_l1", f_scale=0.1, ftol=FLAT, max_nfev=80
+    )
     return kind(**{**values, **{name: rounded(v) for name, v in zip(free, np.exp(found.x), strict=True)}})
 
 
@@ -195,7 +225,7 @@ def without(table: OpTable, groups: NDArray[np.str_]) -> Iterator[tuple[NDArray[
 
 
 def pooled(table: OpTable, parameters: Mapping[str, Parameter], kind: Any) -> Fitted:
-    """Coefficients over several GPUs or engines; the ratios are of GPUs (of engines where there is one GPU) left out whole: what inheriting costs."""
+    """Coefficients over several GPUs or engines; the ratios are of GPUs (engines where there is one) left out: the cost of inheriting."""
     by_gpu = len(set(table.slug.tolist())) > 1
     groups = table.slug if by_gpu else table.engine if len(set(table.engine.tolist())) > 1 else table.fold.astype(str)
     ratio = np.ones(len(table.measured))
@@ -205,94 +235,159 @@ def pooled(table: OpTable, parameters: Mapping[str, Parameter], kind: Any) -> Fi
 
 
 def of_class(spec: Spec) -> OpTable:
-    """The shipped rows of one operator class; of rows with the same inputs by the same engine and kernel the fastest, and no artefacts."""
+    """The shipped rows of one operator class."""
     table = shipped(spec.kind)
-    return without_artefacts(table.take(table.op == spec.op))
+    return table.take(table.op == spec.op)
 
 
 ARTEFACT_RATIO = 4.0
 ARTEFACT_FLOOR = 40 * MICRO
 
 
-def without_artefacts(table: OpTable) -> OpTable:
-    """Drops floors that are compilation or autotuning and not the kernel.
+def artefacts(table: OpTable) -> NDArray[np.bool_]:
+    """Rows whose floor is compilation or autotuning and not the kernel: a mask.
 
-    The rule: a group (GPU, engine, precision, kernel) is dropped if its fastest twentieth takes more than 40 microseconds and more than
-    4 times what the fastest engine's fastest twentieth takes on the same GPU and precision.
+    The rule: a group (GPU, engine, precision, kernel) is one if its fastest twentieth takes more than 40 microseconds and more
+    than 4 times
+    what the fastest group's fastest twentieth takes on the same GPU and precision.
     """
-    place = np.char.add(np.char.add(table.slug, "|"), table.precision)
-    group = np.char.add(np.char.add(place, "|"), np.char.add(np.char.add(table.engine, "|"), table.kernel))
+    place = _joined(table.slug, table.precision)
+    group = _joined(place, table.engine, table.kernel)
     floors = {name: float(np.percentile(table.measured[group == name], 5)) for name in set(group.tolist())}
-    places = dict(zip(group.tolist(), place.tolist(), strict=True))
     best: dict[str, float] = {}
-    for name, floor in floors.items():
-        best[places[name]] = min(floor, best.get(places[name], np.inf))
-    bad = [
-        name for name, floor in floors.items() if floor > ARTEFACT_FLOOR and floor > ARTEFACT_RATIO * best[places[name]]
+    for name, where in set(zip(group.tolist(), place.tolist(), strict=True)):
+        best[where] = min(floors[name], best.get(where, np.inf))
+    slow = [
+        n
+        for n, w in set(zip(group.tolist(), place.tolist(), strict=True))
+        if floors[n] > max(ARTEFACT_FLOOR, ARTEFACT_RATIO * best[w])
     ]
-    return table.take(~np.isin(group, bad))
+    return np.isin(group, slow)
+
+
+def _joined(*columns: NDArray[np.str_]) -> NDArray[np.str_]:
+    joined = columns[0]
+    for column in columns[1:]:
+        joined = np.char.add(np.char.add(joined, "|"), column)
+    return joined
+
+
+Row = Callable[..., dict[str, Any]]
 
 
 def records(spec: Spec) -> list[dict[str, Any]]:
-    """All rows of the class's CSV, most specific first."""
+    """All rows of the class's CSV, most specific first. Artefacts count only for the kernel that has them."""
     table = of_class(spec)
-    kind = coefficients.KINDS[spec.op]
+    clean = ~artefacts(table)
     rows: list[dict[str, Any]] = []
     for precision in sorted(set(table.precision.tolist())):
-        rows += _precision_records(spec, kind, precision, table.take(table.precision == precision))
+        chosen = table.precision == precision
+        row = partial(_record, precision=precision)
+        fitter = Fitter(row, spec.parameters(precision), coefficients.KINDS[spec.op], spec.least)
+        rows += _measured(fitter, table.take(chosen & clean))
+        rows += _kernels(fitter, table.take(chosen)) if spec.by_kernel else ()
+        rows += _inherited(fitter, table.take(chosen & clean))
     return rows
 
 
-def _precision_records(spec: Spec, kind: Any, precision: str, table: OpTable) -> Iterator[dict[str, Any]]:
-    parameters = spec.parameters(precision)
-    row = partial(_record, precision=precision)
-    for slug in sorted(set(table.slug.tolist())):
-        of_gpu = table.take(table.slug == slug)
-        for engine in sorted(set(of_gpu.engine.tolist())):
-            of_engine = of_gpu.take(of_gpu.engine == engine)
-            yield from _group_records(
-                row, of_engine, parameters, kind, level="gpu", where=slug, engine=engine, kernel=ANY
+@dataclass(frozen=True)
+class Fitter:
+    """Turns groups of rows of one precision into records."""
+
+    row: Row
+    parameters: Mapping[str, Parameter]
+    kind: Any
+    least: int
+
+    def by_fold(self, table: OpTable, **key: str) -> Iterator[dict[str, Any]]:
+        """One record over all rows and one without each fold; nothing of too few rows."""
+        if len(table.measured) >= self.least:
+            fitted = cross_validated(table, self.parameters, self.kind)
+            yield self.row(coef=fitted.whole, ratio=fitted.ratio, fold="all", **key)
+            for fold, coef in enumerate(fitted.folds):
+                yield self.row(coef=coef, ratio=fitted.ratio, fold=str(fold), **key)
+
+    def pooled(self, table: OpTable, **key: str) -> Iterator[dict[str, Any]]:
+        """One record over GPUs or engines; nothing of too few rows."""
+        if len(table.measured) >= MIN_ROWS:
+            fitted = pooled(table, self.parameters, self.kind)
+            lone = key["level"] != "gpu" and len(set(table.slug.tolist())) == 1
+            yield self.row(
+                coef=fitted.whole,
+                ratio=fitted.ratio,
+                fold="all",
+                kernel=ANY,
+                floor=LONE_GPU_SPREAD if lone else 0.0,
+                **key,
             )
-            kernels = sorted(set(of_engine.kernel.tolist()))
-            for kernel in kernels if spec.by_kernel and len(kernels) > 1 else ():
-                of_kernel = of_engine.take(of_engine.kernel == kernel)
-                if len(of_kernel.measured) >= MIN_KERNEL_ROWS:
-                    yield from _group_records(
-                        row, of_kernel, parameters, kind, level="gpu", where=slug, engine=engine, kernel=kernel
-                    )
+
+
+def _split(table: OpTable, by: NDArray[np.str_]) -> Iterator[tuple[str, OpTable]]:
+    for value in sorted(set(by.tolist())):
+        yield value, table.take(by == value)
+
+
+def _measured(fitter: Fitter, table: OpTable) -> Iterator[dict[str, Any]]:
+    for slug, of_gpu in _split(table, table.slug):
+        for engine, of_engine in _split(of_gpu, of_gpu.engine):
+            yield from fitter.by_fold(_usual(of_engine), level="gpu", where=slug, engine=engine, kernel=ANY)
         if ANY not in of_gpu.engine:
-            yield from _pooled_record(row, of_gpu, parameters, kind, level="gpu", where=slug, engine=ANY)
-    for level, place in (
-        ("family", coefficients.family),
-        ("generation", coefficients.generation),
-        ("global", lambda _: ""),
-    ):
+            yield from fitter.pooled(_usual(of_gpu), level="gpu", where=slug, engine=ANY)
+
+
+def _usual(table: OpTable) -> OpTable:
+    """Rows that the engine's own choice of kernels would give: none started eagerly where there are rows of captured graphs."""
+    graphs = table.kernel != "eager"
+    return table.take(graphs) if graphs.any() else table
+
+
+def _kernels(fitter: Fitter, table: OpTable) -> Iterator[dict[str, Any]]:
+    odd = artefacts(table)
+    for engine, of_engine in _split(table, table.engine):
+        for kernel, of_kernel in _split(of_engine, of_engine.kernel):
+            small = []
+            for slug, rows in _split(of_kernel, of_kernel.slug):
+                of_gpu = (table.slug == slug) & (table.engine == engine)
+                alone = len(set(table.kernel[of_gpu].tolist())) == 1 and not odd[of_gpu].any()
+                if len(rows.measured) >= fitter.least and not alone:
+                    yield from fitter.by_fold(rows, level="gpu", where=slug, engine=engine, kernel=kernel)
+                elif not alone:
+                    small.append(slug)
+            if small:
+                few = of_kernel.take(np.isin(of_kernel.slug, small))
+                yield from _small(fitter, few, engine, kernel)
+
+
+def _small(fitter: Fitter, table: OpTable, engine: str, kernel: str) -> Iterator[dict[str, Any]]:
+    """Rows of a kernel of which no GPU has many: together by family, else by generation, else all."""
+    for level, place in PLACES:
         places = np.array([place(presets()[slug]) for slug in table.slug.tolist()])
-        for where in sorted(set(places.tolist())):
-            inside = table.take(places == where)
+        left = np.zeros(len(places), dtype=bool)
+        for where, rows in _split(table, places):
+            if len(rows.measured) >= fitter.least:
+                yield from fitter.by_fold(rows, level=level, where=where, engine=engine, kernel=kernel)
+            else:
+                left |= places == where
+        table = table.take(left)
+        if not left.any():
+            return
+
+
+PLACES: tuple[tuple[str, Callable[[Any], str]], ...] = (
+    ("family", coefficients.family),
+    ("generation", coefficients.generation),
+    ("global", lambda _: ""),
+)
+
+
+def _inherited(fitter: Fitter, table: OpTable) -> Iterator[dict[str, Any]]:
+    table = _usual(table)
+    for level, place in PLACES:
+        places = np.array([place(presets()[slug]) for slug in table.slug.tolist()])
+        for where, inside in _split(table, places):
             for engine in sorted({*inside.engine.tolist(), ANY}):
                 chosen = inside if engine == ANY else inside.take(inside.engine == engine)
-                yield from _pooled_record(row, chosen, parameters, kind, level=level, where=where, engine=engine)
-
-
-def _group_records(
-    row: Callable[..., dict[str, Any]], table: OpTable, parameters: Mapping[str, Parameter], kind: Any, **key: str
-) -> Iterator[dict[str, Any]]:
-    if len(table.measured) < MIN_KERNEL_ROWS:
-        return
-    fitted = cross_validated(table, parameters, kind)
-    yield row(coef=fitted.whole, ratio=fitted.ratio, fold="all", **key)
-    for fold, coef in enumerate(fitted.folds):
-        yield row(coef=coef, ratio=fitted.ratio, fold=str(fold), **key)
-
-
-def _pooled_record(
-    row: Callable[..., dict[str, Any]], table: OpTable, parameters: Mapping[str, Parameter], kind: Any, **key: str
-) -> Iterator[dict[str, Any]]:
-    if len(table.measured) >= MIN_ROWS:
-        fitted = pooled(table, parameters, kind)
-        floor = 0.0 if key["level"] == "gpu" or len(set(table.slug.tolist())) > 1 else LONE_GPU_SPREAD
-        yield row(coef=fitted.whole, ratio=fitted.ratio, fold="all", kernel=ANY, floor=floor, **key)
+                yield from fitter.pooled(chosen, level=level, where=where, engine=engine)
 
 
 def _record(*, coef: Any, ratio: Floats, precision: str, floor: float = 0.0, **key: str) -> dict[str, Any]:
@@ -331,5 +426,4 @@ def fit_all(ops: Sequence[str] = tuple(SPECS), folder: Path | None = None) -> di
 
 
 if __name__ == "__main__":
-    for name, count in fit_all(sys.argv[1:] or tuple(SPECS)).items():
-        print(f"{name}: {count} rows")
+    fit_all(sys.argv[1:] or tuple(SPECS))

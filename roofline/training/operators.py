@@ -1,7 +1,7 @@
 """The operators of one micro-batch on one rank, whole depth of the model: sizes and times of forward and backward.
 
-Every operator is timed once for its forward pass; the backward pass repeats the same shapes (a matrix product twice, flash attention two and
-a half times, an element-wise chain twice). Layers are divided over pipeline stages later.
+Every operator is timed once for its forward pass; the backward pass repeats the same shapes (a matrix product twice,
+flash attention two and a half times, an element-wise chain twice). Layers are divided over pipeline stages later.
 """
 
 from typing import NamedTuple
@@ -43,7 +43,9 @@ class Shape(NamedTuple):
     tokens: Column  # tokens of a micro-batch on one context-parallel rank
     split: Column  # share of the activations on one tensor-parallel rank: 1 without sequence parallelism
     expert_tokens: Column  # tokens that one rank sends to experts
-    expert_hidden: Column  # width of what experts read: less than the hidden size where tokens are projected into a latent space
+    expert_hidden: (
+        Column  # width of what experts read: less than the hidden size where tokens are projected into a latent space
+    )
     trained: Column  # 0 where only adapters are trained
     attention_layers: Column
     core_width: Column  # sum over attention layers of heads x value dimension: what the output projections read
@@ -58,7 +60,9 @@ def shape_of(batch: Batch) -> Shape:
     model, layout, training = batch.model, batch.layout, batch.training
     assert training is not None
     tokens = training.micro_batch * training.seq_len / layout.cp
-    width = model.full_layers * model.heads * model.v_dim + model.window_layers * model.window_heads * model.window_v_dim
+    width = (
+        model.full_layers * model.heads * model.v_dim + model.window_layers * model.window_heads * model.window_v_dim
+    )
     expert_columns = np.maximum(model.moe_layers * model.experts * model.expert_matrices * model.expert_width, 1.0)
     return Shape(
         tokens=tokens,
@@ -75,7 +79,9 @@ def shape_of(batch: Batch) -> Shape:
     )
 
 
-def product_time(rows: Column, weights: Column, edges: Column, rate: Column, element_bytes: Column, batch: Batch, rates: Rates) -> OpTime:
+def product_time(
+    rows: Column, weights: Column, edges: Column, rate: Column, element_bytes: Column, batch: Batch, rates: Rates
+) -> OpTime:
     """Time of products of `rows` rows with `weights` weights in all, whose inputs and outputs are `edges` elements wide in all.
 
     Products are so large in training that compute and traffic of several add up; `rate` is FLOP/s reached, rows are padded to tiles.
@@ -125,8 +131,16 @@ def projections(batch: Batch, rates: Rates, shape: Shape) -> Operator:
     weights = model.attention_params + model.mlp_params + model.shared_expert_params + model.recurrent_params
     blocks = shape.attention_layers + 1.5 * model.recurrent_layers + 2.0 * (model.mlp_layers + model.moe_layers)
     split = weights / (hidden * tp)
-    work = product_time(shape.tokens, weights / tp, split + blocks * hidden, rates.peak * rates.gemm, rates.element_bytes, batch, rates)
-    casts = rates.casts * (BF16 + rates.element_bytes) * shape.tokens * (0.5 * split + blocks * hidden) / (batch.gpu.bandwidth * rates.stream)
+    work = product_time(
+        shape.tokens, weights / tp, split + blocks * hidden, rates.peak * rates.gemm, rates.element_bytes, batch, rates
+    )
+    casts = (
+        rates.casts
+        * (BF16 + rates.element_bytes)
+        * shape.tokens
+        * (0.5 * split + blocks * hidden)
+        / (batch.gpu.bandwidth * rates.stream)
+    )
     launches = rates.launch * 2.0 * blocks
     work = work._replace(time=work.time + casts + launches, latency=launches)
     return Operator("projections", work, 1.0, 1.0 + shape.trained, shape.again, True, True)
@@ -136,7 +150,15 @@ def head(batch: Batch, rates: Rates, shape: Shape) -> Operator:
     """The projection to the vocabulary, in 16 bit."""
     model, tp = batch.model, batch.layout.tp
     columns = model.vocab / tp
-    work = product_time(shape.tokens, columns * model.hidden, columns + model.hidden, rates.head_peak * rates.head_gemm, BF16, batch, rates)
+    work = product_time(
+        shape.tokens,
+        columns * model.hidden,
+        columns + model.hidden,
+        rates.head_peak * rates.head_gemm,
+        BF16,
+        batch,
+        rates,
+    )
     return Operator("lm_head", work, 1.0, 1.0 + shape.trained, 0.0, False, True)
 
 
@@ -165,7 +187,8 @@ def _streamed(moved: Column, batch: Batch, rates: Rates) -> OpTime:
 
 
 def routing(batch: Batch, rates: Rates, shape: Shape) -> Operator:
-    """Router, gathering of tokens by expert, weighting and summing back: passes over routed hidden states; 8-bit recipes convert them too."""
+    """Router, gathering of tokens by expert, weighting and summing back: passes over routed hidden states, which 8-bit
+    recipes convert as well."""
     model = batch.model
     rows = shape.expert_tokens * model.top_k
     inner = model.expert_width / batch.layout.expert_tp
@@ -191,7 +214,9 @@ def attention_core(batch: Batch, rates: Rates, shape: Shape) -> Operator:
     softmax = (4.0 * rates.softmax) * share * (shape.pairs * (everywhere + mla) + shape.near_pairs * windowed)
     scores = unfused * s * s * (everywhere + mla + windowed)
     moved = BF16 * share * (2.0 * s * (dims + window_dims) + rates.score_passes * scores)
-    compute = (flops + softmax) * (1.0 + unfused) / (rates.head_peak * rates.attention)  # unfused kernels compute the masked half as well
+    compute = (
+        (flops + softmax) * (1.0 + unfused) / (rates.head_peak * rates.attention)
+    )  # unfused kernels compute the masked half as well
     memory = moved / (batch.gpu.bandwidth * rates.stream)
     work = OpTime(overlapped(compute, memory, rates.overlap), flops, moved, compute, memory, 0.0)
     again = shape.again + shape.modules * unfused
@@ -205,7 +230,15 @@ def scans(batch: Batch, rates: Rates, shape: Shape) -> Operator:
     flops, moved = model.recurrent_flops * token, (12.0 * BF16) * model.hidden * token
     compute = flops / (rates.head_peak * rates.scan)
     memory = moved / (batch.gpu.bandwidth * rates.stream)
-    return Operator("recurrent.scan", OpTime(compute + memory, flops, moved, compute, memory, 0.0), model.recurrent_layers, 2.0, shape.again, True, True)
+    return Operator(
+        "recurrent.scan",
+        OpTime(compute + memory, flops, moved, compute, memory, 0.0),
+        model.recurrent_layers,
+        2.0,
+        shape.again,
+        True,
+        True,
+    )
 
 
 def element_wise(batch: Batch, rates: Rates, shape: Shape) -> Operator:
@@ -213,7 +246,9 @@ def element_wise(batch: Batch, rates: Rates, shape: Shape) -> Operator:
     model, layout = batch.model, batch.layout
     inner = model.attention_params / model.hidden + model.mlp_layers * model.mlp_width * model.mlp_matrices
     routed = model.moe_layers * (model.top_k * model.expert_width * model.expert_matrices + 3.0 * model.shared_width)
-    elements = (8.0 * rates.passes) * shape.split * model.layers * model.hidden + rates.passes * (inner + routed) / layout.tp
+    elements = (8.0 * rates.passes) * shape.split * model.layers * model.hidden + rates.passes * (
+        inner + routed
+    ) / layout.tp
     adapters = (1.0 - shape.trained) * rates.adapter_passes * inner / layout.tp
     work = _streamed(BF16 * shape.tokens * (elements + adapters), batch, rates)
     return Operator("element_wise", work, 1.0, 2.0, shape.again + SELECTIVE_SHARE * shape.modules, True, False)
@@ -229,7 +264,11 @@ def dequantisation(batch: Batch, rates: Rates, shape: Shape) -> Operator:
     """4-bit base weights become 16 bit before each use, in the forward and in the backward pass (QLoRA)."""
     model, training = batch.model, batch.training
     assert training is not None
-    weights = (training.method == QLORA) * (model.total_params - model.embedding_params - model.lm_head_params) / batch.layout.tp
+    weights = (
+        (training.method == QLORA)
+        * (model.total_params - model.embedding_params - model.lm_head_params)
+        / batch.layout.tp
+    )
     work = _streamed((0.5 + 2.0 * BF16) * rates.dequantise * weights, batch, rates)
     return Operator("dequantisation", work, 1.0, 1.0, shape.again, True, False)
 
@@ -243,7 +282,7 @@ def micro_batch_operators(batch: Batch, rates: Rates, shape: Shape) -> list[Oper
 
 
 def misalignment(shape: Shape) -> Column:
-    """Extra time, as a share of the products' time, of a number of tokens that is no multiple of eight: the weight-gradient product sums over
-    them."""
+    """Extra time, as a share of the products' time, of a number of tokens that is no multiple of eight: the product of
+    the weight gradient sums over them."""
     eighths = shape.tokens * ALIGNMENT
     return (eighths != np.floor(eighths)) * ((MISALIGNED - 1.0) / 3.0)

@@ -19,6 +19,7 @@ GROUPS: dict[str, Callable[[Residual], str]] = {
     "architecture": lambda r: r.architecture,
     "engine": lambda r: r.engine,
     "precision": lambda r: r.precision,
+    "operator": lambda r: r.operator,
 }
 CLOSE = 1.15  # two measurements within 15 % of each other have no order worth predicting
 MOST_PAIRS = 400  # of one group: enough to know, cheap enough for large tables
@@ -62,7 +63,7 @@ def _quantity(residuals: Sequence[Residual]) -> dict[str, Any]:
         "interval_coverage_pct": {LEVEL: _coverage(residuals)},
         "interval_width": {LEVEL: _width(residuals)},
         "ordered_pairs_pct": ranking(residuals),
-        "by": {name: _errors_by(residuals, key) for name, key in GROUPS.items()},
+        "by": {name: _errors_by(residuals, key) for name, key in GROUPS.items() if any(map(key, residuals))},
     }
 
 

@@ -19,6 +19,7 @@ class Residual:
     engine: str
     model: str
     precision: str
+    operator: str = ""  # class of a single operator's timing
 
 
 def source_name(text: str) -> str:
