@@ -7,7 +7,8 @@ from roofline.architecture.model import Architecture
 from roofline.architecture.quantization import Quantization
 
 FULL_BITS = 16.0
-# Bits of a weight with the scales of its block or group; a group of 4-bit integers has a 16-bit scale and a 4-bit zero.
+# Bits of a weight with the scales of its block or group. A group of 4-bit integers has a 16-bit scale, and a 4-bit zero
+# where the method is not symmetric.
 BITS = {
     "fp8": 8.0,
     "fp8_block": 8.0 + 32.0 / 128**2,
@@ -17,7 +18,8 @@ BITS = {
     "mxfp8": 8.25,
     "nvfp4": 4.5,
 }
-SCALE_AND_ZERO_BITS = 20.0
+SCALE_BITS, ZERO_BITS = 16.0, 4.0
+SYMMETRIC_METHODS = ("compressed-tensors", "modelopt", "quark", "auto-round")
 
 # Module names under a layer, each in the spellings of the usual implementations.
 ATTENTION = ("self_attn", "attn", "attention", "mixer")
@@ -93,5 +95,6 @@ def checkpoint_bytes(architecture: Architecture) -> float | None:
 def _bits(stored: Quantization, part: str) -> float:
     name = stored.expert_format if part == "routed_experts" else stored.weights
     if name == "int4_g128":
-        return stored.bits + SCALE_AND_ZERO_BITS / (stored.group_size if stored.group_size > 0 else 128)
+        zero = 0.0 if stored.method in SYMMETRIC_METHODS else ZERO_BITS
+        return stored.bits + (SCALE_BITS + zero) / (stored.group_size if stored.group_size > 0 else 128)
     return BITS.get(name, stored.bits)
