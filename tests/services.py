@@ -26,6 +26,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from config.processes import die_with_parent
+
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE_S = 60.0
 DATABASE = "house.sqlite3"
@@ -88,7 +90,9 @@ def redis_server() -> Iterator[str]:
     program, port = find_program("redis-server", "redis-server"), free_port()
     command = [program, "--port", str(port), "--save", "", "--appendonly", "no", "--bind", "127.0.0.1"]
     with tempfile.TemporaryDirectory() as folder:
-        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, start_new_session=True)
+        process = subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent
+        )
         try:
             wait_until(lambda: answers(port), "Redis")
             yield f"redis://127.0.0.1:{port}/0"
@@ -185,8 +189,10 @@ class House:
             return connection.execute(sql.encode()).fetchall()
 
     def start(self, *command: str) -> subprocess.Popen[bytes]:
-        """Start a process in a session of its own; it ends with the house."""
-        process = subprocess.Popen(command, cwd=ROOT, env=self.variables, start_new_session=True)
+        """Start a process in a session of its own; it ends with the house, and with these tests if they are killed."""
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=self.variables, start_new_session=True, preexec_fn=die_with_parent
+        )
         self.processes.append(process)
         return process
 

@@ -68,9 +68,17 @@ def test_command_prints_a_token_that_works(user: Any) -> None:
     assert with_token(out.getvalue().strip()).post("/api/v1/gpus/", NEW_GPU).status_code == 201
 
 
-def test_command_refuses_unknown_user_and_scope(user: Any) -> None:
-    with pytest.raises(CommandError, match="no user bob"):
-        call_command("create_token", "bob")
+def test_command_makes_a_missing_user_without_a_password(client: Client) -> None:
+    out, told = StringIO(), StringIO()
+    call_command("create_token", "bob", stdout=out, stderr=told)
+    assert with_token(out.getvalue().strip()).post("/api/v1/gpus/", NEW_GPU).status_code == 201
+    assert "Made the user bob" in told.getvalue()
+    assert not client.login(username="bob", password="")
+
+
+def test_command_refuses_bad_name_and_unknown_scope(user: Any) -> None:
+    with pytest.raises(CommandError, match="valid username"):
+        call_command("create_token", "a b")
     with pytest.raises(CommandError, match="Choose from"):
         call_command("create_token", "ada", "--scope", "everything")
 

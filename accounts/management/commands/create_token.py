@@ -10,9 +10,9 @@ from accounts.services import DEFAULT_TOKEN_DAYS, token_create
 
 
 class Command(BaseCommand):
-    """Prints one token, and nothing else, to standard output."""
+    """Prints one token, and nothing else, to standard output. Makes the user where there is none of that name."""
 
-    help = "Make an API token for a user and print it."
+    help = "Make an API token for a user and print it. A user who is not there yet is made, without a password."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("user", help="name of the user")
@@ -22,11 +22,20 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            user = User.objects.get(username=options["user"])
+            user = self._user(options["user"])
             scopes = [scope.strip() for scope in options["scope"].split(",")]
             _row, text = token_create(user=user, name=options["name"], scopes=scopes, days=options["days"] or None)
-        except User.DoesNotExist as error:
-            raise CommandError(f"There is no user {options['user']}. manage.py createsuperuser makes one.") from error
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from error
         self.stdout.write(text)
+
+    def _user(self, name: str) -> User:
+        try:
+            return User.objects.get(username=name)
+        except User.DoesNotExist:
+            user = User(username=name)
+            user.set_unusable_password()
+            user.full_clean(exclude=["password"])
+            user.save()
+            self.stderr.write(f"Made the user {name}, who cannot sign in until manage.py changepassword {name}.")
+            return user
