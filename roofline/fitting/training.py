@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from roofline.codes import TRAINING_PRECISIONS
 from roofline.columns import Batch
 from roofline.hardware import Gpu
 from roofline.training.coefficients import build
@@ -79,7 +78,9 @@ def fold_of(run: Run) -> int:
 
 def usable(run: Run) -> bool:
     """Whether a fit may use the speed of a run."""
-    guessed = not run.row.get("model_id") and not run.row.get("config_json") and "layers=" not in run.row.get("arch_hint", "")
+    guessed = (
+        not run.row.get("model_id") and not run.row.get("config_json") and "layers=" not in run.row.get("arch_hint", "")
+    )
     return run.speed == run.speed and not guessed and not any(word in run.row.get("notes", "") for word in UNUSABLE)
 
 
@@ -172,7 +173,9 @@ def fit(data: Sample, seen: NDArray[np.bool_], space: Vector, start: Floats, ste
     return theta
 
 
-def jacobian(space: Vector, theta: Floats, now: Floats, batch: Batch, gpus: Sequence[Gpu], owners: Sequence[NDArray[np.bool_]]) -> Floats:
+def jacobian(
+    space: Vector, theta: Floats, now: Floats, batch: Batch, gpus: Sequence[Gpu], owners: Sequence[NDArray[np.bool_]]
+) -> Floats:
     """Derivatives of the log speed, shape (runs, coefficients). Coefficients of one group touch different runs and are moved together."""
     slopes = np.zeros((len(now), len(theta)))
     for members in space.groups():
@@ -226,8 +229,8 @@ def shrunken(data: Sample, seen: NDArray[np.bool_], residual: Floats) -> list[Ce
     cells = []
     for depth, level in enumerate(LEVELS):
         groups: dict[str, list[int]] = {}
-        for index in np.flatnonzero(seen):
-            groups.setdefault(data.keys[index][depth], []).append(int(index))
+        for index in np.flatnonzero(seen).tolist():
+            groups.setdefault(data.keys[index][depth], []).append(index)
         for key, members in sorted(groups.items()):
             weight = data.weights[members]
             runs = float(weight.sum())
@@ -240,7 +243,11 @@ def shrunken(data: Sample, seen: NDArray[np.bool_], residual: Floats) -> list[Ce
 def complete_fit(data: Sample, seen: NDArray[np.bool_], start: Floats | None = None) -> tuple[Fitted, Floats]:
     """Coefficients and corrections from the runs `seen`; also the vector, as a start for the next fit."""
     space = vector(data.runs)
-    theta = fit(data, seen, space, np.zeros(len(space.names)), FULL_STEPS) if start is None else fit(data, seen, space, start, FEW_STEPS)
+    theta = (
+        fit(data, seen, space, np.zeros(len(space.names)), FULL_STEPS)
+        if start is None
+        else fit(data, seen, space, start, FEW_STEPS)
+    )
     values = space.values(theta)
     residual = data.measured - log_speed(values, data.batch, data.gpus)
     errors = relative_errors(space, data, theta) if start is None else {}
@@ -290,7 +297,16 @@ def interval_rows(data: Sample, own: CrossValidation, away: CrossValidation) -> 
             if len(pool) < FEWEST:
                 pool = away.residual[(kinds == code) & (away.basis <= max(basis, 1))]
             low, high = np.quantile(pool, (0.5 - COVERED / 2, 0.5 + COVERED / 2))
-            rows.append({"basis": basis, "kind": kind, "runs": len(pool), "low": f"{low:.4f}", "high": f"{high:.4f}", "meaning": BASES[basis]})
+            rows.append(
+                {
+                    "basis": basis,
+                    "kind": kind,
+                    "runs": len(pool),
+                    "low": f"{low:.4f}",
+                    "high": f"{high:.4f}",
+                    "meaning": BASES[basis],
+                }
+            )
     return rows
 
 
@@ -327,7 +343,10 @@ def value_rows(fold: str, model: Fitted, errors: Mapping[str, float], runs: int)
 
 def cell_rows(fold: str, model: Fitted) -> list[dict[str, object]]:
     """One row for each group correction."""
-    return [{"fold": fold, "level": c.level, "key": c.key, "runs": f"{c.runs:.2f}", "value": f"{c.value:.4f}"} for c in model.cells]
+    return [
+        {"fold": fold, "level": c.level, "key": c.key, "runs": f"{c.runs:.2f}", "value": f"{c.value:.4f}"}
+        for c in model.cells
+    ]
 
 
 def main() -> int:
@@ -339,7 +358,10 @@ def main() -> int:
     away = cross_validate(data, np.array([sources.index(run.source) for run in data.runs], dtype=np.intp))
     models = {"": own.whole} | {str(fold): model for fold, model in enumerate(own.folds)}
     sizes = {"": len(data.runs)} | {str(fold): int((data.folds != fold).sum()) for fold in range(FOLDS)}
-    write(STORE / "training.csv", [row for fold, model in models.items() for row in value_rows(fold, model, own.whole.errors, sizes[fold])])
+    write(
+        STORE / "training.csv",
+        [row for fold, model in models.items() for row in value_rows(fold, model, own.whole.errors, sizes[fold])],
+    )
     write(STORE / "training_corrections.csv", [row for fold, model in models.items() for row in cell_rows(fold, model)])
     write(STORE / "training_intervals.csv", interval_rows(data, own, away))
     for title, result in (("folds left out", own), ("whole sources left out", away)):
@@ -350,10 +372,17 @@ def main() -> int:
 def summary(title: str, data: Sample, result: CrossValidation) -> str:
     """Median and 90th percentile of the error by kind."""
     lines = [f"{title}\n"]
-    kinds = np.array(["dense" if run.kind == "dense" else "moe" if run.architecture.columns().is_moe else "hybrid" for run in data.runs])
+    kinds = np.array(
+        [
+            "dense" if run.kind == "dense" else "moe" if run.architecture.columns().is_moe else "hybrid"
+            for run in data.runs
+        ]
+    )
     for kind in ("dense", "moe", "hybrid"):
         error = 100.0 * np.abs(np.expm1(-result.residual[kinds == kind]))
-        lines.append(f"  {kind:8s} n {len(error):5d}  median {np.median(error):5.1f} %  p90 {np.quantile(error, 0.9):5.1f} %\n")
+        lines.append(
+            f"  {kind:8s} n {len(error):5d}  median {np.median(error):5.1f} %  p90 {np.quantile(error, 0.9):5.1f} %\n"
+        )
     return "".join(lines)
 
 

@@ -5,4 +5,15 @@ from roofline.training.corrections import BASES, Interval
 from roofline.training.explain import interval, operators
 from roofline.training.speed import MFU_DEFINITION, TrainingSpeed, predict
 
-__all__ = ["BASES", "MFU_DEFINITION", "Interval", "TrainingCoefficients", "TrainingSpeed", "build", "interval", "load", "operators", "predict"]
+__all__ = [
+    "BASES",
+    "MFU_DEFINITION",
+    "Interval",
+    "TrainingCoefficients",
+    "TrainingSpeed",
+    "build",
+    "interval",
+    "load",
+    "operators",
+    "predict",
+]

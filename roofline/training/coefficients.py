@@ -20,7 +20,7 @@ from roofline.codes import FRAMEWORKS, TRAINING_PRECISIONS
 from roofline.columns import Batch
 from roofline.hardware import Gpu
 from roofline.training.corrections import Cell, Corrections, stored, stored_widths, tables
-from roofline.training.families import CURRENT_YEAR, family
+from roofline.training.families import CURRENT_YEAR, computed_precision, family, integer_units
 from roofline.training.parameters import DEFAULTS
 
 Floats = NDArray[np.float64]
@@ -29,7 +29,6 @@ TF32, FP16, BF16, FP8, NVFP4 = (TRAINING_PRECISIONS.index(name) for name in ("tf
 FIRST_YEAR, LAST_YEAR = 2021.0, 2026.7  # trends are not drawn beyond the measurements
 ELEMENT_BYTES = np.array((4.0, 4.0, 2.0, 2.0, 1.0, 1.0, 0.5625))  # of an operand, by TRAINING_PRECISIONS
 GRAPHED = 0.8  # share of the host's work that CUDA graphs take away
-EMULATED_INT8 = ("Google",)  # whose 8-bit training runs on integer units where there is no fp8
 
 
 class Rates(NamedTuple):
@@ -81,16 +80,22 @@ class TrainingCoefficients:
 NO_WIDTHS = np.zeros(16)
 
 
-def build(values: Mapping[str, float], gpus: Sequence[Gpu], cells: Sequence[Cell] = (), widths: Floats = NO_WIDTHS) -> TrainingCoefficients:
+def build(
+    values: Mapping[str, float], gpus: Sequence[Gpu], cells: Sequence[Cell] = (), widths: Floats = NO_WIDTHS
+) -> TrainingCoefficients:
     """Coefficients for `gpus` out of named values and groups; families without a value of their own take the default of their precision."""
-    gemm = [_by_family(values, f"gemm/{family(gpu)}/{precision}", f"gemm//{precision}") for gpu in gpus for precision in TRAINING_PRECISIONS]
+    gemm = [
+        _by_family(values, f"gemm/{family(gpu)}/{precision}", f"gemm//{precision}")
+        for gpu in gpus
+        for precision in TRAINING_PRECISIONS
+    ]
     attention = [_by_family(values, f"attention/{family(gpu)}", "attention/") for gpu in gpus]
     plain = {name: values.get(name, value) for name, value in DEFAULTS.items()}
     return TrainingCoefficients(
         values=plain,
         gemm=np.array(gemm),
         attention=np.array(attention),
-        integer_low=np.array([float(gpu.vendor in EMULATED_INT8) for gpu in gpus]),
+        integer_low=np.array([integer_units(gpu) for gpu in gpus]),
         framework=np.array([_by_family(values, f"framework/{name}", "framework/") for name in FRAMEWORKS]),
         casts=np.array([plain.get(f"casts_{name}", 0.0) for name in TRAINING_PRECISIONS]),
         corrections=tables(cells, widths, gpus),
@@ -105,21 +110,29 @@ def resolve(batch: Batch, c: TrainingCoefficients) -> Rates:
     """The rates of every scenario of a batch."""
     gpu, training, levers = batch.gpu, batch.training, batch.levers
     assert training is not None
-    precision = training.precision
+    integer = c.integer_low[gpu.code]
+    precision = computed_precision(batch, integer)
     cell = gpu.code * PRECISIONS
     four = precision == NVFP4
-    eight_bit = np.where(gpu.peak_fp8 > 0, gpu.peak_fp8, c.integer_low[gpu.code] * gpu.peak_int8)
-    wide = np.where(precision == FP16, gpu.peak_fp16, gpu.peak_bf16)
+    eight_bit = np.where(gpu.peak_fp8 > 0, gpu.peak_fp8, integer * gpu.peak_int8)
+    wide: Column = np.where(precision == FP16, gpu.peak_fp16, gpu.peak_bf16)
     if np.any(precision <= TF32):
-        wide = np.where(precision <= TF32, np.where(precision == TF32, np.maximum(gpu.peak_tf32, gpu.peak_fp32), gpu.peak_fp32), wide)
-    narrow = np.where(four & (gpu.peak_fp4 > 0), gpu.peak_fp4, eight_bit)
-    has_low = (precision >= FP8) & (narrow > 0)
+        wide = np.where(
+            precision <= TF32,
+            np.where(precision == TF32, np.maximum(gpu.peak_tf32, gpu.peak_fp32), gpu.peak_fp32),
+            wide,
+        )
+    narrow = np.where(four, gpu.peak_fp4, eight_bit)
+    has_low = precision >= FP8
     sixteen = np.minimum(precision, BF16)
     head_gemm = c.gemm[cell + sixteen]
     low_gemm = c.gemm[cell + precision]
     kept = four * c["nvfp4_high_share"]  # products that a 4-bit recipe leaves in 16 bit
     mixed = low_gemm / (1.0 - kept + kept * (narrow * low_gemm) / (wide * head_gemm))
-    year = np.minimum(np.maximum(np.where(np.isnan(training.framework_year), CURRENT_YEAR, training.framework_year), FIRST_YEAR), LAST_YEAR)
+    year = np.minimum(
+        np.maximum(np.where(np.isnan(training.framework_year), CURRENT_YEAR, training.framework_year), FIRST_YEAR),
+        LAST_YEAR,
+    )
     age = CURRENT_YEAR - year
     unfused = 1.0 - np.maximum(levers.fused_kernels, levers.torch_compile)
     moe_age = np.exp(c["moe_trend"] * age)
@@ -128,11 +141,11 @@ def resolve(batch: Batch, c: TrainingCoefficients) -> Rates:
     return Rates(
         peak=np.where(has_low, narrow, wide),
         head_peak=wide,
-        element_bytes=ELEMENT_BYTES[np.where(has_low, precision, sixteen)],
+        element_bytes=ELEMENT_BYTES[precision],
         gemm=np.where(has_low, mixed, head_gemm),
         head_gemm=head_gemm,
         attention=c.attention[gpu.code] * (1.0 - older_attention),
-        casts=c.casts[precision] * has_low,
+        casts=c.casts[precision],
         framework=c.framework[training.framework] * np.exp(c["trend"] * age),
         passes=c["passes_fused"] * (1.0 + unfused * (c["eager_passes"] - 1.0)),
         loss_passes=c["loss_passes"] * (1.0 + unfused),
@@ -157,8 +170,8 @@ def resolve(batch: Batch, c: TrainingCoefficients) -> Rates:
 @cache
 def fitted(fold: str = "") -> Mapping[str, float]:
     """Named values of one fold as shipped; blank is the fit to all measurements."""
-    with resources.files("roofline").joinpath("coefficients/training.csv").open(encoding="utf-8", newline="") as lines:
-        return {row["name"]: float(row["value"]) for row in csv.DictReader(lines) if row["fold"] == fold}
+    lines = resources.files("roofline").joinpath("coefficients/training.csv").read_text(encoding="utf-8").splitlines()
+    return {row["name"]: float(row["value"]) for row in csv.DictReader(lines) if row["fold"] == fold}
 
 
 @lru_cache(maxsize=256)
@@ -167,5 +180,6 @@ def _load(gpus: tuple[Gpu, ...], fold: str) -> TrainingCoefficients:
 
 
 def load(gpus: Sequence[Gpu], fold: str = "") -> TrainingCoefficients:
-    """The shipped coefficients for a list of GPUs, whose positions are the codes of a batch. `fold`: blank, or one that saw no run of it."""
+    """The shipped coefficients for a list of GPUs, whose positions are the codes of a batch. `fold`: blank is the fit to
+    all measurements, a number the fit that saw no run of that fold."""
     return _load(tuple(gpus), fold)

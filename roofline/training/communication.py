@@ -70,7 +70,7 @@ class Route(NamedTuple):
 
 def links(batch: Batch, c: TrainingCoefficients) -> Links:
     """Effective link speeds. GPUs without a fast link meet over PCIe."""
-    fast = np.where(batch.gpu.link_bandwidth > 0, batch.gpu.link_bandwidth, batch.gpu.pcie_bandwidth)
+    fast: Column = np.where(batch.gpu.link_bandwidth > 0, batch.gpu.link_bandwidth, batch.gpu.pcie_bandwidth)
     network = batch.layout.internode_bandwidth * c["nic"]
     return Links(1.0 / (fast * c["link"]), 1.0 / network, c["link_latency"], c["nic_latency"], c["rank_latency"])
 
@@ -90,12 +90,13 @@ def groups(batch: Batch) -> Parallel:
     sharers = tp * replicas  # ranks of one pipeline stage
     expert_ranks = layout.ep * layout.expert_tp
     middle = np.where(aware, tp, pp)
+    expert_replicas = np.maximum(sharers / expert_ranks, 1.0)
     return Parallel(
         tp=_group(tp, np.where(aware, 1.0, replicas * pp), node),
         cp=_group(layout.cp, middle, node),
         dp=_group(replicas, middle, node),
-        ep=_group(layout.ep, np.where(aware, layout.expert_tp, pp), node),
-        expert_dp=_group(np.maximum(sharers / expert_ranks, 1.0), np.where(aware, expert_ranks, pp), node),
+        ep=_group(layout.ep, np.where(aware, layout.expert_tp, pp * expert_replicas), node),
+        expert_dp=_group(expert_replicas, np.where(aware, expert_ranks, pp), node),
         pp=_group(pp, np.where(aware, sharers, 1.0), node),
     )
 
@@ -118,8 +119,8 @@ def exchanged(nbytes: Column, group: Group, link: Links) -> Traffic:
 
 
 def dispatched(token_bytes: Column, top_k: Column, group: Group, link: Links, far_cost: float) -> Traffic:
-    """Tokens of `token_bytes` in all sent to `top_k` experts each: once to every rank that holds one of them (expected number, uniform routing),
-    over the network once to every node, whose ranks pass them on."""
+    """Tokens of `token_bytes` in all sent to `top_k` experts each: once to every rank that holds one of them (expected
+    number, uniform routing), over the network once to every node, whose ranks pass them on."""
     ranks_hit = group.ranks * -np.expm1(top_k * np.log1p(-1.0 / (group.ranks + LONE)))
     islands_hit = group.islands * -np.expm1(top_k * np.log1p(-1.0 / (group.islands + LONE)))
     inside = token_bytes * ranks_hit * (1.0 - 1.0 / group.near)
@@ -157,7 +158,11 @@ def communication(batch: Batch, rates: Rates, shape: Shape, c: TrainingCoefficie
     routed = shape.expert_tokens * shape.expert_hidden * (BF16 + np.minimum(rates.element_bytes, BF16))
     dispatch = dispatched(routed, model.top_k, parallel.ep, link, c["dispatch_far"])
     moe = model.moe_layers / layout.pp
-    pair = Group(np.minimum(layout.pp, 2.0), np.minimum(parallel.pp.near, 2.0), np.minimum(layout.pp, 2.0) / np.minimum(parallel.pp.near, 2.0))
+    pair = Group(
+        np.minimum(layout.pp, 2.0),
+        np.minimum(parallel.pp.near, 2.0),
+        np.minimum(layout.pp, 2.0) / np.minimum(parallel.pp.near, 2.0),
+    )
     weights, gradients = data_parallel(batch, shape, parallel, link)
     return Communication(
         tp=route(parallel.tp, link).carry(token * blocks, blocks),
@@ -209,7 +214,10 @@ def data_parallel(batch: Batch, shape: Shape, parallel: Parallel, link: Links) -
     # ZeRO-3 gathers what is stored; ZeRO-1 and 2 only what the optimizer changed; without sharding gradients are all-reduced: twice.
     kept = np.where(sharded, stored, (layout.zero_stage >= 1) * trained * BF16)
     reduced = gradient * (2.0 - (layout.zero_stage >= 1))
-    ways = route(parallel.dp, link, levers.hierarchical_allreduce), route(parallel.expert_dp, link, levers.hierarchical_allreduce)
+    ways = (
+        route(parallel.dp, link, levers.hierarchical_allreduce),
+        route(parallel.expert_dp, link, levers.hierarchical_allreduce),
+    )
     changed = trained * dense + (1.0 - trained) * adapter_parameters(batch, shape)
     weights = _sum(ways[0].carry(dense * kept), ways[1].carry(experts * kept))
     return weights, _sum(ways[0].carry(changed * reduced), ways[1].carry(trained * experts * reduced))

@@ -1,9 +1,9 @@
 """Shrunken mean residuals of groups of measured runs, and the intervals that left-out residuals give.
 
-Levels, each on what the ones above leave: GPU family, precision, dense or MoE, full or adapter training; one GPU and framework; one model (by
-its width, depth and experts) in one framework on all GPUs; the same in one era of software; the same model on one GPU. A group of n runs
-with mean log residual r moves a prediction by n r / (n + kappa), so a group that was hardly measured moves little. Runs with no group near
-them get wider intervals.
+Levels, each on what the ones above leave: GPU family, precision, dense or MoE, full or adapter training; one GPU and
+framework; one model (by its width, depth and experts) in one framework on all GPUs; the same in one era of software;
+the same model on one GPU. A group of n runs with mean log residual r moves a prediction by n r / (n + kappa), so a
+group that was hardly measured moves little. Runs with no group near them get wider intervals.
 """
 
 import csv
@@ -20,7 +20,7 @@ from roofline.ceilings import Column
 from roofline.codes import FRAMEWORKS, METHODS, TRAINING_PRECISIONS
 from roofline.columns import Batch, Model
 from roofline.hardware import Gpu
-from roofline.training.families import CURRENT_YEAR, family
+from roofline.training.families import CURRENT_YEAR, computed_precision, family, integer_units
 
 Floats = NDArray[np.float64]
 LEVELS = ("family", "framework", "design", "era", "model")
@@ -59,6 +59,7 @@ class Interval(NamedTuple):
 class Corrections:
     """Cells as flat tables for a list of GPUs."""
 
+    integer: Floats  # 1 for GPUs that train on 8-bit integer units
     cells: Floats  # over (GPU, precision, framework, kind, tuning)
     bases: NDArray[np.intp]
     slots: NDArray[np.intp]  # position of a model by the hash of its signature; the last position is no model
@@ -83,7 +84,9 @@ def _slot(mark: Column) -> Column:
     return np.asarray((scaled - np.floor(scaled)) * SLOTS).astype(np.intp)
 
 
-def key_words(gpu: Gpu, precision: str, framework: str, kind: str, tuning: str, model: float, year: float) -> tuple[str, ...]:
+def key_words(
+    gpu: Gpu, precision: str, framework: str, kind: str, tuning: str, model: float, year: float
+) -> tuple[str, ...]:
     """Keys of the levels."""
     tail = f"{precision}|{kind}|{tuning}"
     design = f"{framework}|{tuning}|{model:.0f}"
@@ -113,10 +116,19 @@ def tables(cells: Sequence[Cell], widths: Floats, gpus: Sequence[Gpu]) -> Correc
     slots[_slot(np.array(signatures))] = np.arange(len(signatures))
     measured, own = _own(cells, signatures, slugs, len(gpus))
     marks, designs = np.array([*signatures, np.nan]), _designs(by_key, signatures)
-    return Corrections(values.ravel(), bases.ravel(), slots, marks, designs, measured, own, widths)
+    integer = np.array([integer_units(gpu) for gpu in gpus])
+    return Corrections(integer, values.ravel(), bases.ravel(), slots, marks, designs, measured, own, widths)
 
 
-def _add(values: Floats, bases: NDArray[np.intp], gpus: Sequence[int], framework: int | slice, words: Sequence[str], value: float, basis: int) -> None:
+def _add(
+    values: Floats,
+    bases: NDArray[np.intp],
+    gpus: Sequence[int],
+    framework: int | slice,
+    words: Sequence[str],
+    value: float,
+    basis: int,
+) -> None:
     precision, kind, tuning = TRAINING_PRECISIONS.index(words[0]), KINDS.index(words[1]), TUNINGS.index(words[2])
     for g in gpus:
         values[g, precision, framework, kind, tuning] += value
@@ -135,7 +147,9 @@ def _designs(by_key: Mapping[tuple[str, str], float], signatures: Sequence[float
     return np.array(flat + [0.0] * (F * T * (len(ERAS) + 1)))
 
 
-def _own(cells: Sequence[Cell], signatures: Sequence[float], slugs: Mapping[str, list[int]], gpus: int) -> tuple[NDArray[np.intp], Floats]:
+def _own(
+    cells: Sequence[Cell], signatures: Sequence[float], slugs: Mapping[str, list[int]], gpus: int
+) -> tuple[NDArray[np.intp], Floats]:
     """Cells of one model on one GPU."""
     place = {value: index for index, value in enumerate(signatures)}
     known = sorted({words[0] for cell in cells if cell.level == "model" and (words := cell.key.split("|"))[0] in slugs})
@@ -147,7 +161,14 @@ def _own(cells: Sequence[Cell], signatures: Sequence[float], slugs: Mapping[str,
         words = cell.key.split("|")
         if cell.level == "model" and words[0] in slugs:
             framework, precision = FRAMEWORKS.index(words[1]), TRAINING_PRECISIONS.index(words[2])
-            at = (place[float(words[5])], known.index(words[0]), precision, framework, KINDS.index(words[3]), TUNINGS.index(words[4]))
+            at = (
+                place[float(words[5])],
+                known.index(words[0]),
+                precision,
+                framework,
+                KINDS.index(words[3]),
+                TUNINGS.index(words[4]),
+            )
             own[at] = cell.value
     return measured, own.ravel()
 
@@ -164,7 +185,8 @@ def locate(batch: Batch, c: Corrections) -> Located:
     training, model = batch.training, batch.model
     assert training is not None
     tuning = 1 * (training.method >= LORA)
-    shape = (training.precision * F + training.framework) * (K * T) + T * (model.is_moe > 0) + tuning
+    precision = computed_precision(batch, c.integer[batch.gpu.code])
+    shape = (precision * F + training.framework) * (K * T) + T * (model.is_moe > 0) + tuning
     cell = batch.gpu.code * SHAPES + shape
     mark = signature(model)
     place = c.slots[_slot(mark)]
@@ -188,14 +210,24 @@ def interval(batch: Batch, c: Corrections) -> Interval:
 @cache
 def stored(fold: str = "") -> tuple[Cell, ...]:
     """The cells of one fold as shipped."""
-    with resources.files("roofline").joinpath("coefficients/training_corrections.csv").open(encoding="utf-8", newline="") as lines:
-        rows = [row for row in csv.DictReader(lines) if row["fold"] == fold]
+    lines = (
+        resources.files("roofline")
+        .joinpath("coefficients/training_corrections.csv")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    )
+    rows = [row for row in csv.DictReader(lines) if row["fold"] == fold]
     return tuple(Cell(row["level"], row["key"], float(row["runs"]), float(row["value"])) for row in rows)
 
 
 @cache
 def stored_widths() -> Floats:
     """Interval widths as shipped: flat over (basis, kind, low and high)."""
-    with resources.files("roofline").joinpath("coefficients/training_intervals.csv").open(encoding="utf-8", newline="") as lines:
-        rows = {(int(row["basis"]), row["kind"]): (float(row["low"]), float(row["high"])) for row in csv.DictReader(lines)}
+    lines = (
+        resources.files("roofline")
+        .joinpath("coefficients/training_intervals.csv")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    )
+    rows = {(int(row["basis"]), row["kind"]): (float(row["low"]), float(row["high"])) for row in csv.DictReader(lines)}
     return np.array([bound for basis in range(len(BASES)) for kind in KINDS for bound in rows[(basis, kind)]])

@@ -29,7 +29,6 @@ def operators(batch: Batch, coefficients: TrainingCoefficients) -> list[Row]:
     Communication is listed with its full time; overlap hides part of it. Pipeline bubble, host and stragglers are not operators.
     """
     rates = resolve(batch, coefficients)
-    layout = batch.layout
     shape = shape_of(batch)
     steps = _micro_batches(batch)
     rows: list[Row] = []
@@ -58,7 +57,15 @@ def _projection_rows(batch: Batch, rates: Rates, shape: Shape, whole: Operator) 
     """The dense products by kind, each with its share of the time of them all."""
     kinds = projection_kinds(batch, shape)
     timed = [
-        product_time(shape.tokens, kind.weights, kind.inputs + kind.outputs, rates.peak * rates.gemm, rates.element_bytes, batch, rates)
+        product_time(
+            shape.tokens,
+            kind.weights,
+            kind.inputs + kind.outputs,
+            rates.peak * rates.gemm,
+            rates.element_bytes,
+            batch,
+            rates,
+        )
         for kind in kinds
     ]
     scale = whole.forward.time / sum(one.time for one in timed)
@@ -83,7 +90,12 @@ def _row(name: str, phase: str, count: Column, op: OpTime, times: Column, slow: 
 def _communication_rows(traffic: dict[str, Traffic], batch: Batch, steps: float) -> Iterator[Row]:
     sharded = float(batch.layout.zero_stage >= 3)
     each_step = 1.0 + (steps - 1.0) * sharded
-    counts = {"tp": 2.0 * steps, "cp": 3.0 * steps, "ep": 2.0 * steps, "pp": 2.0 * steps * float(batch.layout.virtual_pipeline)}
+    counts = {
+        "tp": 2.0 * steps,
+        "cp": 3.0 * steps,
+        "ep": 2.0 * steps,
+        "pp": 2.0 * steps * float(batch.layout.virtual_pipeline),
+    }
     counts |= {"gather": (1.0 + sharded) * each_step, "reduce": each_step}
     names = {"tp": "tensor_parallel", "cp": "context_parallel", "ep": "expert_parallel", "pp": "pipeline_parallel"}
     names |= {"gather": "weights.gather", "reduce": "gradients.reduce"}
@@ -108,7 +120,16 @@ def _optimizer_row(batch: Batch, c: TrainingCoefficients, shape: Any) -> Row:
     moved = time * float(batch.gpu.bandwidth) * c["stream"] / c["optimizer_passes"]
     flops = moved / OPTIMIZER_BYTES[int(batch.training.optimizer)] * 16.0
     intensity = flops / moved if moved else 0.0
-    return {"name": "optimizer", "phase": "optimizer", "count": 1.0, "flops": flops, "bytes": moved, "intensity": intensity, "time_s": time, "bound": "memory"}
+    return {
+        "name": "optimizer",
+        "phase": "optimizer",
+        "count": 1.0,
+        "flops": flops,
+        "bytes": moved,
+        "intensity": intensity,
+        "time_s": time,
+        "bound": "memory",
+    }
 
 
 __all__ = ["TrainingSpeed", "interval", "operators", "predict"]

@@ -23,7 +23,9 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("launch", 3e-6, 0.5, False, "s", "gap between kernels"),
     Parameter("casts_fp8", 1.0, 0.5, False, "1", "passes over the operands that convert them to 8 bit"),
     Parameter("casts_mxfp8", 2.0, 0.5, False, "1", "the same for block-scaled 8 bit, along rows and columns"),
-    Parameter("casts_nvfp4", 2.5, 0.5, False, "1", "the same for block-scaled 4 bit with rotation and stochastic rounding"),
+    Parameter(
+        "casts_nvfp4", 2.5, 0.5, False, "1", "the same for block-scaled 4 bit with rotation and stochastic rounding"
+    ),
     Parameter("nvfp4_high_share", 0.12, 0.4, True, "1", "share of the products that a 4-bit recipe keeps in 16 bit"),
     Parameter("passes_fused", 1.0, 0.3, False, "1", "scale of the element-wise traffic where kernels are fused"),
     Parameter("eager_passes", 2.0, 0.3, False, "1", "unfused over fused element-wise traffic"),
@@ -35,10 +37,21 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("adapter_passes", 3.0, 0.5, False, "1", "passes over projection outputs that low-rank adapters add"),
     Parameter("dequantise", 2.0, 0.5, False, "1", "time of the 4-bit conversion over its traffic at stream speed"),
     Parameter("grouped", 0.90, 0.5, True, "1", "grouped product over dense product, wide experts"),
-    Parameter("grouped_width", 500.0, 0.7, False, "columns", "expert width (the smaller of its two sides) at which a grouped product reaches half of that"),
+    Parameter(
+        "grouped_width",
+        500.0,
+        0.7,
+        False,
+        "columns",
+        "expert width (the smaller of its two sides) at which a grouped product reaches half of that",
+    ),
     Parameter("permute", 5.0, 0.5, False, "1", "passes over the routed hidden states"),
-    Parameter("expert_kernels", 15.0, 0.5, False, "1", "kernels that the host launches for each local expert, one pass"),
-    Parameter("moe_launch", 60e-6, 0.7, False, "s", "router, synchronisation and small kernels of a MoE layer, one pass"),
+    Parameter(
+        "expert_kernels", 15.0, 0.5, False, "1", "kernels that the host launches for each local expert, one pass"
+    ),
+    Parameter(
+        "moe_launch", 60e-6, 0.7, False, "s", "router, synchronisation and small kernels of a MoE layer, one pass"
+    ),
     Parameter("moe_trend", 0.4, 0.3, False, "1/year", "yearly decline of the MoE overheads"),
     Parameter("host_trend", 0.4, 0.3, False, "1/year", "yearly decline of the host's work for MoE layers"),
     Parameter("trend", 0.03, 0.5, False, "1/year", "yearly decline of the time of everything on the GPU"),
@@ -48,12 +61,23 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("link_latency", 10e-6, 0.5, False, "s", "latency of one collective on the fast link"),
     Parameter("nic_latency", 25e-6, 0.5, False, "s", "latency of one collective over the network"),
     Parameter("rank_latency", 0.5e-6, 0.7, False, "s", "latency that each further rank adds"),
-    Parameter("tp_hidden", 0.5, 0.8, True, "1", "share of tensor-parallel traffic hidden behind products, where overlap is on"),
+    Parameter(
+        "tp_hidden", 0.5, 0.8, True, "1", "share of tensor-parallel traffic hidden behind products, where overlap is on"
+    ),
     Parameter("cp_hidden", 0.7, 0.8, True, "1", "share of context-parallel traffic hidden behind attention"),
     Parameter("ep_hidden", 0.3, 0.8, True, "1", "share of expert traffic hidden behind products"),
-    Parameter("dp_hidden", 0.85, 0.8, True, "1", "share of gradient and weight traffic hidden behind the pass it overlaps"),
+    Parameter(
+        "dp_hidden", 0.85, 0.8, True, "1", "share of gradient and weight traffic hidden behind the pass it overlaps"
+    ),
     Parameter("pp_hidden", 0.7, 0.8, True, "1", "share of pipeline traffic hidden"),
-    Parameter("dispatch_far", 0.7, 0.5, False, "1", "expert traffic over the network: time over that of merged bytes at link speed"),
+    Parameter(
+        "dispatch_far",
+        0.7,
+        0.5,
+        False,
+        "1",
+        "expert traffic over the network: time over that of merged bytes at link speed",
+    ),
     Parameter("step_fixed", 0.015, 0.7, False, "s", "fixed cost of one optimizer step"),
     Parameter("optimizer_passes", 1.5, 0.4, False, "1", "optimizer time over its traffic at stream speed"),
     Parameter("jitter", 0.006, 0.5, False, "1", "slowdown for each doubling of the GPUs, from one node on"),
@@ -70,5 +94,7 @@ FAMILY_PRIORS: dict[str, tuple[float, float]] = {  # prior and spread of keyed c
     "attention/": (0.55, 0.4),
     "framework/": (1.0, 0.08),
 }
-DEFAULTS: dict[str, float] = {p.name: p.prior for p in PARAMETERS} | {name: prior for name, (prior, _) in FAMILY_PRIORS.items()}
+DEFAULTS: dict[str, float] = {p.name: p.prior for p in PARAMETERS} | {
+    name: prior for name, (prior, _) in FAMILY_PRIORS.items()
+}
 BY_NAME: dict[str, Parameter] = {p.name: p for p in PARAMETERS}

@@ -21,8 +21,8 @@ def bubble_fraction(stages: Column, micro_batches: Column, chunks: Column = 1.0)
 def slowest_stage(layer_time: Column, ends_time: Column, layers: Column, stages: Column, chunks: Column) -> Column:
     """Time of one micro-batch on the slowest stage.
 
-    `layer_time` is the time of all layers, `ends_time` that of embedding, head and loss. Layers that divide evenly leave the ends on top of the
-    last stage; otherwise stages are filled so that those with the ends hold fewer layers.
+    `layer_time` is the time of all layers, `ends_time` that of embedding, head and loss. Layers that divide evenly
+    leave the ends on top of the last stage; otherwise stages are filled so that those with the ends hold fewer layers.
     """
     slots = stages * chunks
     each = layers / slots

@@ -14,9 +14,14 @@ from roofline.training.corrections import locate
 from roofline.training.operators import Operator, Shape, micro_batch_operators, misalignment, shape_of
 from roofline.training.pipeline import pipeline_time, slowest_stage
 
-MFU_DEFINITION = "model FLOPs (6 per active matmul parameter and causal attention; 4 per frozen one; no recomputation) over the dense peak of the compute precision"
+MFU_DEFINITION = (
+    "model FLOPs (6 per active matmul parameter and causal attention; 4 per frozen one; no recomputation) "
+    "over the dense peak of the compute precision"
+)
 TOKEN_BYTES = 4.0  # of a token id that the input pipeline delivers
-OPTIMIZER_BYTES = np.array((34.0, 22.0, 20.0, 26.0, 26.0, 14.0))  # read and written for one parameter, by codes.OPTIMIZERS
+OPTIMIZER_BYTES = np.array(
+    (34.0, 22.0, 20.0, 26.0, 26.0, 14.0)
+)  # read and written for one parameter, by codes.OPTIMIZERS
 KERNELS, MOE_KERNELS = 14.0, 40.0  # of one layer, one pass, fused
 FULL = RECOMPUTES.index("full")
 GROUPED_EXPERTS = 16.0  # local experts from which one launch serves several
@@ -81,7 +86,14 @@ def micro_batch_parts(rates: Rates, shape: Shape, operators: list[Operator]) -> 
             products = products + total
     extra = misalignment(shape) * products
     scale = rates.framework
-    return Parts((layers + extra) * scale, ends * scale, forward * scale, (compute + extra) * scale, (busy - compute) * scale, products * scale)
+    return Parts(
+        (layers + extra) * scale,
+        ends * scale,
+        forward * scale,
+        (compute + extra) * scale,
+        (busy - compute) * scale,
+        products * scale,
+    )
 
 
 def _host_time(batch: Batch, rates: Rates) -> Column:
@@ -98,7 +110,7 @@ def _host_time(batch: Batch, rates: Rates) -> Column:
 
 def step_of(batch: Batch, c: TrainingCoefficients) -> Step:
     """The time of one optimizer step."""
-    layout, training, levers, model = batch.layout, batch.training, batch.levers, batch.model
+    layout, training, model = batch.layout, batch.training, batch.model
     assert training is not None
     rates = resolve(batch, c)
     shape = shape_of(batch)
@@ -117,8 +129,6 @@ def step_of(batch: Batch, c: TrainingCoefficients) -> Step:
     beyond = np.log2(np.maximum(layout.gpus / 1024.0, 1.0))
     slowdown = 1.0 + c["jitter"] * doublings + c["big_jitter"] * beyond
     time = (pipeline + exchange + optimizer) * slowdown + c["step_fixed"]
-    loader = training.global_batch * training.seq_len * TOKEN_BYTES / training.data_loader_bytes_per_s
-    time = np.maximum(time, loader)
     return Step(
         time=time,
         compute=parts.compute * stage * micro_batches,
@@ -143,7 +153,9 @@ def _exposed_per_micro_batch(batch: Batch, parts: Parts, traffic: Communication,
     return tp + cp + ep + pp
 
 
-def _exposed_data_parallel(batch: Batch, parts: Parts, traffic: Communication, c: TrainingCoefficients, micro_batches: Column) -> Column:
+def _exposed_data_parallel(
+    batch: Batch, parts: Parts, traffic: Communication, c: TrainingCoefficients, micro_batches: Column
+) -> Column:
     """Weights gathered and gradients reduced: each micro-batch with ZeRO-3, else once a step, behind one forward and one backward pass."""
     layout = batch.layout
     sharded = layout.zero_stage >= 3
@@ -161,7 +173,9 @@ def optimizer_time(batch: Batch, shape: Shape, c: TrainingCoefficients) -> Colum
     assert training is not None
     dense, experts = local_parameters(batch)
     shards = np.where(layout.zero_stage >= 1, layout.dp * layout.cp, 1.0)
-    expert_shards = np.where(layout.zero_stage >= 1, np.maximum(layout.dp * layout.cp * layout.tp / (layout.ep * layout.expert_tp), 1.0), 1.0)
+    expert_shards = np.where(
+        layout.zero_stage >= 1, np.maximum(layout.dp * layout.cp * layout.tp / (layout.ep * layout.expert_tp), 1.0), 1.0
+    )
     whole = dense / shards + experts / expert_shards
     held = shape.trained * whole + (1.0 - shape.trained) * adapter_parameters(batch, shape) / shards
     moved = OPTIMIZER_BYTES[training.optimizer] * held
@@ -180,7 +194,10 @@ def attention_flops_per_token(batch: Batch, shape: Shape) -> Column:
     latent = model.mla_layers * model.mla_heads * (model.mla_nope_dim + model.mla_rope_dim + model.mla_v_dim)
     full = model.full_layers * model.heads * (model.qk_dim + model.v_dim) + latent
     near = model.window_layers * model.window_heads * (model.window_qk_dim + model.window_v_dim)
-    return 2.0 * (full * shape.pairs + near * shape.near_pairs) / training.seq_len + model.recurrent_layers * model.recurrent_flops
+    return (
+        2.0 * (full * shape.pairs + near * shape.near_pairs) / training.seq_len
+        + model.recurrent_layers * model.recurrent_flops
+    )
 
 
 def predict(batch: Batch, coefficients: TrainingCoefficients, *, slowdown: Column = 1.0) -> TrainingSpeed:
@@ -188,7 +205,8 @@ def predict(batch: Batch, coefficients: TrainingCoefficients, *, slowdown: Colum
     layout, training = batch.layout, batch.training
     assert training is not None
     step = step_of(batch, coefficients)
-    time = step.time * slowdown * np.exp(-locate(batch, coefficients.corrections).value)
+    fed = training.global_batch * training.seq_len * TOKEN_BYTES / training.data_loader_bytes_per_s
+    time = np.maximum(step.time * slowdown * np.exp(-locate(batch, coefficients.corrections).value), fed)
     useful = 1.0 - training.padding_fraction * (1.0 - batch.levers.sequence_packing)
     processed = training.global_batch * training.seq_len / time
     flops = model_flops_per_token(batch, step.shape)

@@ -18,7 +18,9 @@ RAILS = re.compile(r"(\d+)\s*x[^;,]*?(\d+)\s*Gb", re.IGNORECASE)  # 4x100Gb, 8x 
 NODE_TOTAL = re.compile(r"(\d+) Gbps node-node")
 SIXTEEN_BIT_GRADIENTS = ("hf_trainer", "llm_foundry", "fsdp", "torchtitan", "deepspeed", "nemo")
 FP32_ACCUMULATION = "fp32 grad accumulation"
-WHOLE_STEP_GRAPHS = 2026.4  # recipes of NeMo from here on capture whole iterations, with static shapes of the routed tokens
+WHOLE_STEP_GRAPHS = (
+    2026.4  # recipes of NeMo from here on capture whole iterations, with static shapes of the routed tokens
+)
 LONGEST_GPU_BATCH, LONGEST_TPU_BATCH = 16_384, 65_536  # tokens of a micro-batch where none is stated
 SLOWEST_RAIL, FASTEST_RAIL = 6.25, 800.0  # Gb/s of one GPU that a training network plausibly has
 
@@ -36,14 +38,20 @@ def network_of(run: Run) -> float:
 
 def levers_of(run: Run) -> Levers:
     """The levers that a framework's own recipes have on."""
-    modern = run.framework in ("nemo", "megatron", "maxtext", "torchtitan", "other") and (math.isnan(run.year) or run.year >= ASYNCHRONOUS_ATTENTION)
+    modern = run.framework in ("nemo", "megatron", "maxtext", "torchtitan", "other") and (
+        math.isnan(run.year) or run.year >= ASYNCHRONOUS_ATTENTION
+    )
     notes = run.row.get("notes", "").lower()
     return Levers(
         flash_attention_2=float(run.flash),
         flash_attention_3=float(run.flash and modern),
-        fused_kernels=float(run.framework in FUSING or any(word in run.row.get("framework", "").lower() for word in FUSED_LABELS)),
+        fused_kernels=float(
+            run.framework in FUSING or any(word in run.row.get("framework", "").lower() for word in FUSED_LABELS)
+        ),
         torch_compile=float(run.framework in COMPILING or "compile" in notes),
-        cuda_graphs=float("cuda graph" in notes or "tokendrop" in notes or (run.framework == "nemo" and run.year >= WHOLE_STEP_GRAPHS)),
+        cuda_graphs=float(
+            "cuda graph" in notes or "tokendrop" in notes or (run.framework == "nemo" and run.year >= WHOLE_STEP_GRAPHS)
+        ),
         comm_overlap=float("no comm overlap" not in notes and "overlap off" not in notes),
         topology_aware=1.0,
         hierarchical_allreduce=1.0,
@@ -107,14 +115,15 @@ def _layout(run: Run) -> Layout:
 def batch_of(runs: Sequence[Run]) -> tuple[Batch, list[Accelerator]]:
     """The batch of `runs`, shape (len(runs),), and the GPUs that its codes index.
 
-    A run without a stated tensor-parallel size gets the least with which it fits; where recomputation is not stated see `_settle_recompute`.
+    A run without a stated tensor-parallel size gets the least with which it fits; where recomputation is not stated,
+    see `_settle_recompute`.
     """
     for _ in range(3):
         batch, gpus = _assembled(runs)
         assert batch.training is not None
         batch.training.recompute = np.full(len(runs), FULL)
         short = np.flatnonzero(~memory.training(batch).fits)
-        grown = [runs[index] for index in short if _may_grow(runs[index])]
+        grown = [runs[index] for index in short.tolist() if _may_grow(runs[index])]
         for run in grown:
             run.tp, run.dp = 2.0 * run.tp, run.dp / 2.0
         if not grown:
@@ -136,7 +145,9 @@ def _assembled(runs: Sequence[Run]) -> tuple[Batch, list[Accelerator]]:
     hardware = gpu_columns(gpus).take(np.array([where[run.gpu] for run in runs], dtype=np.intp))
     models = list({id(run.architecture): run.architecture for run in runs}.values())
     number = {id(model): index for index, model in enumerate(models)}
-    columns = Model.stack([model.columns() for model in models]).take(np.array([number[id(run.architecture)] for run in runs], dtype=np.intp))
+    columns = Model.stack([model.columns() for model in models]).take(
+        np.array([number[id(run.architecture)] for run in runs], dtype=np.intp)
+    )
     assert isinstance(hardware, Gpu)
     batch = Batch(
         model=_floats(columns),

@@ -71,7 +71,15 @@ FUSING = ("megatron", "nemo", "deepspeed", "nanotron", "maxtext", "torchtitan", 
 COMPILING = ("maxtext", "torchtitan")
 SHARDING = ("fsdp", "torchtitan", "llm_foundry", "maxtext")
 OPTIMIZER_SHARDING = ("nemo", "megatron", "nanotron", "deepspeed", "other")
-PRECISION_WORDS = (("nvfp4", "nvfp4"), ("mxfp8", "mxfp8"), ("int8", "fp8"), ("fp8", "fp8"), ("fp16", "fp16"), ("tf32", "tf32"), ("fp32", "fp32"))
+PRECISION_WORDS = (
+    ("nvfp4", "nvfp4"),
+    ("mxfp8", "mxfp8"),
+    ("int8", "fp8"),
+    ("fp8", "fp8"),
+    ("fp16", "fp16"),
+    ("tf32", "tf32"),
+    ("fp32", "fp32"),
+)
 METHOD_WORDS = {"full-ft": "full_finetune", "sft": "full_finetune", "lora": "lora", "qlora": "qlora"}
 ASYNCHRONOUS_ATTENTION = 2024.0  # software from here on uses the attention kernels of the generation
 
@@ -174,7 +182,9 @@ def read_run(row: Row) -> Run:
     return _assembled(stated, gpu, gpus, model, seq_len, speed, memory)
 
 
-def _assembled(row: Row, gpu: Gpu, gpus: float, model: Architecture, seq_len: float, speed: float, memory: float) -> Run:
+def _assembled(
+    row: Row, gpu: Gpu, gpus: float, model: Architecture, seq_len: float, speed: float, memory: float
+) -> Run:
     notes = row.get("notes", "")
     framework = framework_of(row.get("framework", ""))
     tp, pp, cp = (_number(row, name) for name in ("tp", "pp", "cp"))
@@ -223,7 +233,17 @@ def _assembled(row: Row, gpu: Gpu, gpus: float, model: Architecture, seq_len: fl
 
 def measured_speed(row: Row) -> float:
     """tokens/s/GPU as stated, else by the derivations that the sources allow; nan where there is none."""
-    number = {name: _number(row, name) for name in ("tokens_per_s_per_gpu", "tokens_per_s_total", "n_gpus", "global_batch_seqs", "seq_len", "step_time_s")}
+    number = {
+        name: _number(row, name)
+        for name in (
+            "tokens_per_s_per_gpu",
+            "tokens_per_s_total",
+            "n_gpus",
+            "global_batch_seqs",
+            "seq_len",
+            "step_time_s",
+        )
+    }
     derived = DERIVED_SPEED.search(row.get("notes", ""))
     candidates = (
         number["tokens_per_s_per_gpu"],
@@ -248,7 +268,8 @@ def _or(value: float, fallback: float) -> float:
 
 
 def _layout(tp: float, pp: float, cp: float, gpus: float, row: Row) -> tuple[float, float, float]:
-    """Unstated sizes: tensor parallel as a stated data-parallel size leaves it, else 1; a batch of fewer sequences than replicas splits sequences."""
+    """Unstated sizes: tensor parallel as a stated data-parallel size leaves it, else 1; a batch of fewer sequences than
+    replicas splits sequences."""
     derived = DERIVED_DP.search(row.get("notes", ""))
     batch = _number(row, "global_batch_seqs")
     pp = _or(pp, 1.0)
@@ -276,12 +297,18 @@ def _usual_experts(model: Architecture, gpu: Gpu, framework: str, ranks: float) 
     """Expert parallelism where none is stated: a node's GPUs share the experts, unless parameters are sharded."""
     columns = model.columns()
     size = min(float(gpu.gpus_per_node), ranks)
-    shares = columns.is_moe and framework not in (*SHARDING, "hf_trainer") and columns.experts % size == 0 and ranks % size == 0
+    shares = (
+        columns.is_moe
+        and framework not in (*SHARDING, "hf_trainer")
+        and columns.experts % size == 0
+        and ranks % size == 0
+    )
     return size if shares else 1.0
 
 
 def _usual_chunks(framework: str, model: Architecture, stages: float) -> float:
-    """Interleaved chunks where none are stated: recipes for dense models in NeMo interleave single layers as far as stages divide evenly."""
+    """Interleaved chunks where none are stated: recipes for dense models in NeMo interleave single layers as far as
+    stages divide evenly."""
     each = model.layers / stages
     interleaves = framework == "nemo" and stages > 1 and each == int(each) and not model.columns().is_moe
     return min(each, MOST_CHUNKS) if interleaves else 1.0
@@ -338,8 +365,8 @@ def _gpu(row: Row) -> Gpu:
 @cache
 def gpu_aliases() -> dict[str, str]:
     """Catalogue slug by label, lower case, of labels that name one accelerator."""
-    with resources.files("roofline").joinpath("data/gpu_aliases.csv").open(encoding="utf-8", newline="") as lines:
-        return {row["gpu"].lower(): row["slug"] for row in csv.DictReader(lines) if row["slug"] in presets()}
+    lines = resources.files("roofline").joinpath("data/gpu_aliases.csv").read_text(encoding="utf-8").splitlines()
+    return {row["gpu"].lower(): row["slug"] for row in csv.DictReader(lines) if row["slug"] in presets()}
 
 
 def model_of(row: Row) -> Architecture:
@@ -369,7 +396,11 @@ def _catalogue_model(model_id: str, hint: str) -> Architecture:
     whole = architecture.presets()[model_id]
     if not fewer or "hidden=" in hint or int(fewer[1]) >= whole.layers:
         return whole
-    config = json.loads(resources.files("roofline").joinpath(f"data/models/{model_id.replace('/', '__')}.json").read_text(encoding="utf-8"))
+    config = json.loads(
+        resources.files("roofline")
+        .joinpath(f"data/models/{model_id.replace('/', '__')}.json")
+        .read_text(encoding="utf-8")
+    )
     config["num_hidden_layers"] = int(fewer[1])
     for key, value in config.items():
         if isinstance(value, list) and len(value) >= whole.layers:
