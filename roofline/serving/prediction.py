@@ -7,11 +7,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from roofline.columns import Batch
+from roofline.serving import corrections
 from roofline.serving.coefficients import REFERENCE_YEAR, ServingCoefficients
-from roofline.serving.formats import FP4, FP8, HALF, Formats, formats
+from roofline.serving.formats import Formats, formats
 from roofline.serving.operators import rows
 from roofline.serving.pools import Pools, pools
-from roofline.serving import corrections
+from roofline.serving.roofs import Roofs, roofs
 from roofline.serving.schedule import Factors, Habits, Load, Steady, Steps, settle, steady
 from roofline.serving.speculative import Speculation, speculation
 from roofline.serving.step import Costs, costs
@@ -147,7 +148,9 @@ def predict(batch: Batch, memory: Room, c: ServingCoefficients, variant: Column 
     s = scene(batch, memory, c)
     state = settle(s.costs, s.pools, s.load, s.speculation, s.habits)
     factors = measured_factors(s, state, variant)
-    return _speed(s, steady(state, s.pools, s.load, s.speculation, s.habits, factors), factors)
+    least = roofs(batch, s.formats, s.pools, s.load, s.speculation, state.running)
+    settled = steady(state, s.pools, s.load, s.speculation, s.habits, factors, least)
+    return _speed(s, settled, factors, least)
 
 
 def state_features(s: Scene, state: Steps) -> Column:
@@ -172,7 +175,7 @@ def measured_factors(s: Scene, state: Steps, variant: Column) -> Factors:
     return Factors(*(table.factors(q, place, x) for q in (step, first, corrections.PREFILL)))
 
 
-def _speed(s: Scene, state: Steady, factors: Factors) -> ServingSpeed:
+def _speed(s: Scene, state: Steady, factors: Factors, least: Roofs) -> ServingSpeed:
     serving, gpu = s.batch.serving, s.batch.gpu
     assert serving is not None
     gpus = s.batch.layout.gpus
@@ -192,45 +195,11 @@ def _speed(s: Scene, state: Steady, factors: Factors) -> ServingSpeed:
         prefill_tokens_per_s=s.load.prompt / (state.steps.prompt_latency * factors.prefill),
         concurrency=state.running * s.pools.instances,
         batch1_tokens_per_s=1.0 / state.tpot,
-        mbu=_mbu(s, state),
-        mfu=_mfu(s, requests),
+        mbu=least.read / (state.tpot * s.speculation.accepted * gpu.bandwidth),
+        mfu=requests * least.request_flops / (gpus * s.formats.feed_peak),
         bound=_bound(state),
         busy=np.clip(state.running, 0.0, 1.0),
     )
-
-
-def _mfu(s: Scene, requests: Column) -> Column:
-    """FLOPs of the model per second over the dense peaks of all GPUs."""
-    model, serving = s.batch.model, s.batch.serving
-    assert serving is not None
-    context = serving.input_tokens + 0.5 * serving.output_tokens
-    unit = 2.0 * (
-        model.full_layers * model.heads * (model.qk_dim + model.v_dim)
-        + model.mla_layers * model.mla_heads * (model.mla_nope_dim + model.mla_rope_dim + model.mla_v_dim)
-    )
-    tokens = s.load.prompt + s.load.output
-    scores = unit * (s.load.prompt * 0.5 * (serving.input_tokens + serving.input_tokens - s.load.prompt) + s.load.output * context)
-    return requests * (model.flops_per_token * tokens + scores) / (s.batch.layout.gpus * s.formats.feed_peak)
-
-
-def _mbu(s: Scene, state: Steady) -> Column:
-    """Bytes that a decode step must read over what the bandwidth could carry in its time."""
-    model, f = s.batch.model, s.formats
-    tp = s.batch.layout.tp
-    touched = -np.expm1(state.steps.running * np.log1p(-np.minimum(model.top_k / np.maximum(model.experts, 1.0), 0.999999)))
-    weights = (
-        (model.attention_params + model.recurrent_params) * f.attention_bytes
-        + (model.mlp_params + model.shared_expert_params) * f.feed_bytes
-        + model.vocab * model.hidden * f.head_bytes
-        + model.expert_params * touched * f.feed_bytes
-    )
-    serving = s.batch.serving
-    context = serving.input_tokens + 0.5 * serving.output_tokens  # type: ignore[union-attr]
-    kv = (
-        model.kv_bytes_per_token * context + model.kv_window_bytes_per_token * np.minimum(context, model.window)
-    ) * (f.kv_bytes / 2.0) + model.state_bytes_per_sequence
-    read = weights / tp + kv * np.maximum(state.steps.running, 1.0) / tp
-    return read / (state.steps.step * s.batch.gpu.bandwidth)
 
 
 def _bound(state: Steady) -> Mapping[str, Column]:

@@ -5,7 +5,7 @@ ones: B running sequences need B / O prompts a step. So the mean step takes `dec
 steps that carry a prompt. Closed loop: Little's law gives the request rate. Open loop: the batch is what the rate keeps running.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -101,6 +101,17 @@ class Factors(NamedTuple):
     prefill: Column = 1.0
 
 
+class Least(Protocol):
+    """Roofs of one instance, seconds (roofs.Roofs)."""
+
+    @property
+    def tpot(self) -> Column: ...
+    @property
+    def ttft(self) -> Column: ...
+    @property
+    def request(self) -> Column: ...
+
+
 class Steady(NamedTuple):
     """Steady state of one instance, in seconds and requests/s."""
 
@@ -128,21 +139,23 @@ def settle(k: Costs, pools: Pools, load: Load, spec: Speculation, habits: Habits
     return state
 
 
-def steady(state: Steps, pools: Pools, load: Load, spec: Speculation, habits: Habits, factors: Factors) -> Steady:
-    """Latencies and rates of a settled instance, times multiplied by `factors`."""
+def steady(
+    state: Steps, pools: Pools, load: Load, spec: Speculation, habits: Habits, factors: Factors, least: Least
+) -> Steady:
+    """Latencies and rates of a settled instance, times multiplied by `factors` and never under the roofs `least`."""
     closed = np.isnan(load.rate)
     clients = np.where(closed, load.clients, 1.0)
     slots = np.minimum(clients, load.most)
-    tpot = state.step / spec.accepted * factors.tpot
+    tpot = np.maximum(state.step / spec.accepted * factors.tpot, least.tpot)
     ttft, wait = first_token(state, habits)
     burst = habits.burst * np.maximum(slots - 1.0, 0.0) * state.prompt_s
     # A static batch takes all its prompts first and then as many steps as its longest answer, 2 B / (B + 1) times the mean for lengths spread evenly.
     together = load.static * state.running * state.prompt_s
     longest = 1.0 + load.static * (state.running - 1.0) / (state.running + 1.0)
-    benchmark = (ttft + together + burst) * factors.ttft
-    ttft = (ttft + together) * factors.ttft
+    benchmark = np.maximum((ttft + together + burst) * factors.ttft, least.ttft)
+    ttft = np.maximum((ttft + together) * factors.ttft, least.ttft)
     service = ttft + np.maximum(load.output - 1.0, 0.0) * tpot * longest
-    capacity = np.minimum(load.most / service, pools.prefill_limit / state.prompt_s)
+    capacity = np.minimum(np.minimum(load.most / service, 1.0 / least.request), pools.prefill_limit / state.prompt_s)
     rate = np.where(closed, np.minimum(slots / service, capacity), np.minimum(load.rate, capacity))
     asked = np.where(np.isfinite(clients), clients, slots)
     queued = np.where(closed, np.maximum(asked / rate - service, 0.0), 0.0)
