@@ -55,6 +55,12 @@ def test_taken_port_is_said_in_a_sentence(served: ServedHouse) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_command_prepares_an_installation_that_was_never_started() -> None:
+    with services.house() as house:
+        assert house.manage("create_token", "zoe").startswith("rt_")
+        assert house.query("SELECT count(*) FROM gpus_gpu") == [(93,)]
+
+
 @pytest.mark.services
 def test_the_same_house_on_postgres_and_redis(postgres_url: str, redis_url: str) -> None:
     with services.served_house(DATABASE_URL=postgres_url, CELERY_BROKER_URL=redis_url, REDIS_URL=redis_url) as house:

@@ -3,13 +3,14 @@
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from accounts.models import Scope, User
 from accounts.services import DEFAULT_TOKEN_DAYS, token_create
+from faces.commands import ReadyCommand
 
 
-class Command(BaseCommand):
+class Command(ReadyCommand):
     """Prints one token, and nothing else, to standard output. Makes the user where there is none of that name."""
 
     help = "Make an API token for a user and print it. A user who is not there yet is made, without a password."

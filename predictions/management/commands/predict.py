@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from faces.commands import ReadyCommand
 from predictions.services import error_json, predict_many
 from roofline.errors import ScenarioError
 
@@ -32,7 +31,7 @@ def answers(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
             yield error_json(scenario) if isinstance(scenario, ScenarioError) else next(good)
 
 
-class Command(BaseCommand):
+class Command(ReadyCommand):
     """`manage.py predict < scenarios.jsonl > predictions.jsonl`; exit status 1 if any line failed."""
 
     help = "Reads a scenario a line from standard input and prints a prediction a line."
