@@ -360,6 +360,9 @@ CASES = [
     Case("trtllm gptManager: header with a trailing comma", "g.csv", GPT_MANAGER, "trtllm-gpt-manager-csv",
          {"completed": 100, "failed": 1, "requests_per_s": 5.0, "output_tokens_per_s": 640.0, "e2e_mean_s": 1.5}),
     Case("aiperf", "profile_export_aiperf.json", dumps(AIPERF), "aiperf", AIPERF_RUN),
+    Case("aiperf sweep", "profile_export_aiperf_sweep.json", dumps({"aggregation_type": "sweep", "per_combination_metrics": [
+         {"parameters": {"concurrency": 16}, "metrics": {key: value for key, value in AIPERF.items() if isinstance(value, dict) and "avg" in value}}]}),
+         "aiperf-sweep", {"concurrency": 16, "tpot_mean_s": 0.0201, "completed": 40}),
     Case("genai-perf", "profile_export_genai_perf.json", dumps({key: value for key, value in AIPERF.items() if key not in {"was_cancelled", "error_summary"}}),
          "genai-perf", {"tpot_mean_s": 0.0201, "output_tokens_per_s": 200.0}),
     Case("genai-perf csv with thousands in quotes", "profile_export_genai_perf.csv", GENAI_CSV, "genai-perf-csv",

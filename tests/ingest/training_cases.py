@@ -233,7 +233,7 @@ CASES = [
          "decode_tokens_per_s": 92.49}),
     Case("hand-kept json with labels", "r.json", json.dumps([{"Model": "tiny", "GPU": "H100", "Mean TTFT (ms)": 150.0, "Output tokens/s": 400.0}]), "hand-kept-json",
          {"gpu": "H100", "ttft_mean_s": 0.15, "output_tokens_per_s": 400.0}),
-    Case("guidellm yaml", "benchmarks.yaml", "args: {model: tiny}\nbenchmarks:\n- type_: generative_benchmark\n  config: {strategy: {type_: synchronous}}\n  metrics:\n"
+    Case("guidellm yaml", "benchmarks.yaml", "args: {model: tiny}\nodd: \"['{\"a\":1}']\"\nbenchmarks:\n- type_: generative_benchmark\n  config: {strategy: {type_: synchronous}}\n  metrics:\n"
          "    request_totals: {successful: 5, errored: 0}\n    time_to_first_token_ms: {successful: {mean: 40.0, median: 39.0}}\n", "guidellm-yaml",
          {"ttft_mean_s": 0.04, "concurrency": 1, "completed": 5}),
     Case("aiperf single requests", "profile_export.jsonl", json.dumps({"metadata": {}, "metrics": {"request_latency": {"value": 9.0, "unit": "ms"}}}),

@@ -47,6 +47,7 @@ BUILT_IN: tuple[Parser, ...] = (
     trtllm.TrtllmLegacyStdout(),
     trtllm.GptManagerCsv(),
     genai.AiperfJson(),
+    genai.AiperfSweep(),
     genai.GenaiPerfJson(),
     genai.AiperfCsv(),
     genai.GenaiPerfCsv(),

@@ -94,6 +94,22 @@ class AiperfJson:
         return _sorted(export_run(record) for record in document.records if _is_export(record))
 
 
+class AiperfSweep:
+    """profile_export_aiperf_sweep.json: the metrics of each combination of swept parameters."""
+
+    format = "aiperf-sweep"
+
+    def score(self, document: Document) -> float:
+        return 0.95 if isinstance(document.first.get("per_combination_metrics"), list) else 0.0
+
+    def parse(self, document: Document) -> ParseResult:
+        points = [as_dict(point) for point in document.first["per_combination_metrics"]]
+        return _sorted(
+            export_run({**as_dict(point.get("metrics")), "input_config": as_dict(point.get("parameters"))})
+            for point in points
+        )
+
+
 class GenaiPerfJson:
     """profile_export_genai_perf.json."""
 
@@ -174,7 +190,9 @@ def put_command(run: Run, command: str) -> None:
     if run.model is None:
         put_text(run, "model", options.get("--model") or options.get("-m"), "cli_command --model")
     for field, option in (("concurrency", "--concurrency"), ("request_rate_per_s", "--request-rate")):
-        if getattr(run, field) is None and option in options:
+        if getattr(run, field) is None and re.fullmatch(
+            r"\d+(?:\.\d+)?", options.get(option, "")
+        ):  # no list of a sweep
             run.put(field, options[option], f"cli_command {option}")
 
 

@@ -216,11 +216,17 @@ def usefulness(tables: Iterable[Table]) -> float:
     for table in tables:
         standing = upright(table)
         columns = mapping(standing)
-        if results_in(columns) and len(columns) >= 2 and standing.rows:
+        if len(columns) >= 2 and _measured(standing, columns):
             best = max(best, min(0.25 + 0.03 * len(columns), 0.6))
         elif pivot_result(standing).runs:
             best = max(best, 0.3)
     return best
+
+
+def _measured(table: Table, columns: list[Column]) -> bool:
+    """Whether a column of results holds a number at all."""
+    wanted = [column.index for column in columns if results_in([column])]
+    return any(cell_number(row[index]) is not None for row in table.rows[:50] for index in wanted if index < len(row))
 
 
 class HandKeptCsv:

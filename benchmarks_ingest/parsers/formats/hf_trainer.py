@@ -106,6 +106,9 @@ _TABLE = re.compile(
 )
 
 
+_STARTED = re.compile(r"^\{'loss': [\d.]+, .{0,300}?'epoch': |\*{5} Running training \*{5}", re.MULTILINE)
+
+
 class HfStdout:
     """Console output: Python dicts with single quotes, or the "***** train metrics *****" table."""
 
@@ -117,12 +120,9 @@ class HfStdout:
         text = document.text
         if "'train_runtime':" in text or re.search(r"\*{5} train metrics \*{5}", text):
             return 0.72
-        return (
-            0.4
-            if "***** Running training *****" in text
-            or re.search(r"^\{'loss': [\d.]+, .*'epoch': ", text, re.MULTILINE)
-            else 0.0
-        )
+        if _STARTED.search(text):
+            return 0.4
+        return 0.15 if re.search(r"\b(?:run_clm\.py|TrainingArguments|transformers/trainer)", document.head) else 0.0
 
     def parse(self, document: Document) -> ParseResult:
         values = stdout_values(document.text)

@@ -31,19 +31,35 @@ RATES = {
 }
 PLAUSIBLE_TPOT_S = 2e-4
 MAX_YAML = 5_000_000
+MAX_BAD_LINES = 6
 
 
 def load_yaml(text: str) -> Any:
-    """The YAML document. Raises ValueError on bad syntax, aliases (a known bomb) or more than 5 million characters."""
+    """The YAML document; up to five lines that are no YAML are left out.
+
+    Raises ValueError on broken syntax, aliases (a known bomb) or more than 5 million characters.
+    """
     if len(text) > MAX_YAML:
         raise ValueError("YAML of more than 5 million characters is not read")
-    try:
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=loader)):
-            raise ValueError("YAML with aliases is not read")
-        return yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader
-    except (yaml.YAMLError, RecursionError) as error:
-        raise ValueError(f"broken YAML: {str(error)[:200]}") from error
+    for _ in range(MAX_BAD_LINES if len(text) < 500_000 else 1):
+        try:
+            return _loaded(text)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark
+            lines = text.split("\n")
+            if mark is None or mark.line >= len(lines):
+                break
+            text = "\n".join(lines[: mark.line] + lines[mark.line + 1 :])
+        except (yaml.YAMLError, RecursionError) as error:
+            raise ValueError(f"broken YAML: {str(error)[:200]}") from error
+    raise ValueError("broken YAML: several of its lines are no YAML")
+
+
+def _loaded(text: str) -> Any:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=loader)):
+        raise ValueError("YAML with aliases is not read")
+    return yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader
 
 
 class LlmdReport:

@@ -21,6 +21,9 @@ NOT_LANGUAGE = re.compile(
 )
 
 
+_EVENT = re.compile(r'^[^,"\n]{0,60}:::MLLOG \{', re.MULTILINE)
+
+
 def events(text: str) -> Iterator[dict[str, Any]]:
     """The events in order; torn ones are skipped."""
     for line in text.split("\n"):
@@ -41,11 +44,9 @@ class MlperfTraining:
     format = "mlperf-training-mllog"
 
     def score(self, document: Document) -> float:
-        return (
-            0.93
-            if not document.is_json and ":::MLLOG {" in document.text and '"loadgen_version"' not in document.head
-            else 0.0
-        )
+        if document.is_json or '"loadgen_version"' in document.head:
+            return 0.0
+        return 0.93 if _EVENT.search(document.text) else 0.0
 
     def parse(self, document: Document) -> ParseResult:
         log = list(events(document.text))
