@@ -15,6 +15,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def two_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     cache.clear()
+    AnonymousThrottle.counters.clear()
     monkeypatch.setattr(AnonymousThrottle, "rate", "2/minute", raising=False)
 
 
