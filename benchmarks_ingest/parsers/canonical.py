@@ -44,6 +44,23 @@ COUNT_FIELDS = (
     "micro_batch",
     "batch_size",
 )
+PRECISION_FIELDS = frozenset({"weights", "kv_cache", "activations"})
+PRECISIONS = {"bfloat16": "bf16", "float16": "fp16", "half": "fp16", "f16": "fp16", "float32": "fp32", "f32": "fp32"}
+PRECISIONS |= {"torch.bfloat16": "bf16", "torch.float16": "fp16", "float8": "fp8", "fp8_e4m3": "fp8", "e4m3": "fp8"}
+ENGINES = {
+    "vllm": "vllm",
+    "sglang": "sglang",
+    "trtllm": "tensorrt_llm",
+    "trt-llm": "tensorrt_llm",
+    "tensorrt-llm": "tensorrt_llm",
+}
+ENGINES |= {
+    "tensorrt_llm": "tensorrt_llm",
+    "trt": "tensorrt_llm",
+    "llama.cpp": "llama_cpp",
+    "llamacpp": "llama_cpp",
+    "tgi": "tgi",
+}
 TRANSIENT = ("warnings", "context")
 MAY_BE_ZERO = frozenset({"completed", "failed"})
 
@@ -249,11 +266,24 @@ FACTS = sorted(FIELD_NAMES - {"label"})
 
 def _normalised(name: str, value: Any, unit: str) -> Any:
     if name in TEXT_FIELDS:
-        return str(value).strip()[:300] or None if value is not None else None
+        return _words(name, str(value).strip()[:300]) if value is not None else None
     figure = integer(value) if name in COUNT_FIELDS else number(value)
     if figure is None or figure < 0 or (figure == 0 and name not in MAY_BE_ZERO):
         return None
-    return figure if name in COUNT_FIELDS else figure * UNIT_SCALE.get(unit, 1.0)
+    scale = UNIT_SCALE.get(unit, 1.0)
+    if name in COUNT_FIELDS or scale == 1.0:
+        return figure
+    return float(f"{figure * scale:.15g}")  # 29.5 ms are 0.0295 s, not 0.029500000000000002
+
+
+def _words(name: str, text: str) -> str | None:
+    """Precisions and engines by the names that scenarios use; the source keeps its own spelling."""
+    if name in PRECISION_FIELDS:
+        lowered = text.lower()
+        return PRECISIONS.get(lowered, lowered) if lowered not in {"", "auto", "none"} else None
+    if name == "engine":
+        return ENGINES.get(text.lower(), text) or None
+    return text or None
 
 
 def compact(value: Any) -> Any:

@@ -186,6 +186,7 @@ TIME_UNITS = {
     "ms/token": "ms",
     "s/token": "s",
 }
+LARGE = {"k": 1e3, "K": 1e3, "M": 1e6}
 RATE_UNITS = re.compile(r"^(?:tok(?:en)?s?|t)\s?(?:/|per )\s?s(?:ec(?:ond)?)?$")
 _LLAMA = re.compile(r"^(pp|tg) ?(\d{1,6})(?: ?\((?:t/s|tok/s)\))?$")
 
@@ -275,7 +276,11 @@ def _latency(label: str, index: int, body: str, unit: str) -> Column | None:
 
 
 def _rate(label: str, index: int, clean: str, body: str, unit: str) -> Column | None:
-    """A rate of tokens without a word on which tokens."""
+    """A rate of tokens without a word on which tokens; rates a GPU, a user, a watt or a dollar are none of the system."""
+    if re.search(r"gpu|chip|device|user|request\b|watt|/ ?m?w\b|usd|\$|dollar|cost", clean):
+        return None
+    if unit in {"req/s", "requests/s", "reqs/s", "rps", "requests/sec", "req/sec"} and "throughput" in body:
+        return Column(index, label, "requests_per_s", "req/s", 0.8)
     if (
         RATE_UNITS.match(unit)
         or RATE_UNITS.match(body)
@@ -305,7 +310,15 @@ def cell_number(cell: str, decimal_comma: bool = False) -> float | None:
         leading = re.match(r"[+-]?[\d.]*,?\d+", text)
         return number(leading[0], True) if leading else None
     parsed = quantity(text)
-    return parsed[0] if parsed and re.fullmatch(r"[A-Za-zµ/ ]{0,12}", parsed[1]) else None
+    if parsed is None or not re.fullmatch(r"[A-Za-zµ/ ]{0,16}", parsed[1]):
+        return None
+    return parsed[0] * LARGE.get(parsed[1].split(" ")[0], 1.0)
+
+
+def cell_unit(cell: str) -> str:
+    """The unit of time that a cell itself states ("250 ms"); empty for none."""
+    parsed = quantity(re.sub(r"\*|`", "", cell[:100]).strip())
+    return TIME_UNITS.get(parsed[1].lower(), "") if parsed else ""
 
 
 def cell_text(cell: str) -> str:
@@ -320,7 +333,7 @@ def uses_decimal_comma(rows: list[list[str]], delimiter: str) -> bool:
     """
     cells = [cell.strip() for row in rows[:200] for cell in row]
     commas = sum(bool(re.fullmatch(r"[+-]?\d+,\d+", cell)) for cell in cells)
-    dots = sum(bool(re.fullmatch(r"[+-]?\d+\.\d+", cell)) for cell in cells)
+    dots = sum(bool(re.fullmatch(r"[+-]?\d+\.(?!\d{3}$)\d+", cell)) for cell in cells)  # 1.234 may be a thousand
     other_lengths = any(re.fullmatch(r"[+-]?\d+,(?:\d{1,2}|\d{4,})", cell) for cell in cells)
     return bool(commas) and not dots and (delimiter in {";", "\t"} or other_lengths)
 

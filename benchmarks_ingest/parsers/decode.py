@@ -208,7 +208,7 @@ def _checked(text: str) -> str:
     if _HTML.match(text[:4096]):
         raise UnreadableError("a web page (HTML), not a result file: upload the JSON or CSV that it shows")
     text = _ANSI.sub("", text) if "\x1b" in text else text
-    text = text.replace("\r\n", "\n").replace("\x00", "")
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
     if "\n" not in text[:MAX_LINE_CHARS] and len(text) > MAX_LINE_CHARS and text.lstrip()[:1] not in "{[":
         raise UnreadableError(
             f"one line of more than {MAX_LINE_CHARS // 1_000_000} million characters is no result file"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from .canonical import RESULT_FIELDS
-from .columns import AMBIGUOUS_RATE, BOTH_LENGTHS, Column, cell_number, guess_column
+from .columns import AMBIGUOUS_RATE, BOTH_LENGTHS, Column, cell_number, cell_unit, guess_column
 from .tables import Table
 from .values import median
 
@@ -75,11 +75,17 @@ def resolved(columns: list[Column], table: Table, comma: bool) -> list[Column]:
     shared = shared_unit(columns, values)
     settled: list[Column] = []
     for column in columns:
-        unit = shared if column.unit == "?" else column.unit
+        unit = (_cell_unit(table, column) or shared) if column.unit == "?" else column.unit
         field = _rate_field(values) if column.field == AMBIGUOUS_RATE else column.field
         if (unit or column.unit != "?") and field not in {other.field for other in settled}:
             settled.append(Column(column.index, column.label, field, unit, column.confidence))
     return settled
+
+
+def _cell_unit(table: Table, column: Column) -> str:
+    """The unit that the cells of a column state themselves."""
+    cells = (row[column.index] for row in table.rows if column.index < len(row))
+    return next((unit for cell in cells if (unit := cell_unit(cell))), "")
 
 
 def shared_unit(columns: list[Column], values: dict[str, list[float | None]]) -> str:

@@ -43,6 +43,7 @@ UNIT_SCALE: Mapping[str, float] = {
 
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _THOUSANDS_EU = re.compile(r"[+-]?\d{1,3}(?:[.\s'\u00a0\u202f]\d{3})+,\d+|[+-]?\d{1,3}(?:[\s'\u00a0\u202f]\d{3})+")
+_THOUSANDS_DOTS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _LEADING = re.compile(r"\s*~?\s*([+-]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*)", re.DOTALL)
@@ -72,7 +73,7 @@ def _finite(value: float) -> float | None:
 def _from_text(text: str, decimal_comma: bool) -> float | None:
     if not decimal_comma and _THOUSANDS.fullmatch(text):
         text = text.replace(",", "")
-    elif _THOUSANDS_EU.fullmatch(text):
+    elif _THOUSANDS_EU.fullmatch(text) or (decimal_comma and _THOUSANDS_DOTS.fullmatch(text)):
         text = re.sub(r"[.\s'\u00a0\u202f]", "", text).replace(",", ".")
     elif _DECIMAL_COMMA.fullmatch(text):
         text = text.replace(",", ".")

@@ -350,9 +350,9 @@ CASES = [
          {"prefill_tokens_per_s": 40000.0, "tpot_p50_s": 0.01, "decode_tokens_per_s": 800.0, "ttft_mean_s": 0.2, "e2e_mean_s": 1.2}),
     Case("sglang offline crashed", "o.jsonl", dumps({"backend": "engine", "successful_requests": -1, "total_latency": -1, "total_throughput": -1,
          "last_gen_throughput": -1}), "sglang-offline-throughput", None, reason="did not finish"),
-    Case("trtllm report", "report.json", dumps(TRT_REPORT), "trtllm-bench", {"gpu": "NVIDIA H100 80GB HBM3", "gpu_count": 2, "tp": 2, "weights": "FP8",
+    Case("trtllm report", "report.json", dumps(TRT_REPORT), "trtllm-bench", {"gpu": "NVIDIA H100 80GB HBM3", "gpu_count": 2, "tp": 2, "weights": "fp8",
          "output_tokens_per_s": 1000.0, "ttft_mean_s": 0.3, "tpot_mean_s": 0.0294, "tpot_p99_s": 0.04, "e2e_mean_s": 4.032}, status="stored"),
-    Case("trtllm console", "log.txt", TRT_CONSOLE, "trtllm-bench-stdout", {"model": "acme/tiny-7b", "weights": "NVFP4", "tp": 4, "gpu_count": 4,
+    Case("trtllm console", "log.txt", TRT_CONSOLE, "trtllm-bench-stdout", {"model": "acme/tiny-7b", "weights": "nvfp4", "tp": 4, "gpu_count": 4,
          "output_tokens_per_s": 800.0, "requests_per_s": 4.0, "input_tokens": 1024, "e2e_mean_s": None}),
     Case("trtllm legacy, one line a case", "log.txt", "[BENCHMARK] model_name gpt_350m world_size 2 precision float16 batch_size 8 input_length 60 output_length 20"
          " gpu_peak_mem(gb) 4.28 tokens_per_sec 3477.28 latency(ms) 46.013\n", "trtllm-legacy-benchmark-stdout",

@@ -107,7 +107,7 @@ def _put_cells(run: Run, cells: list[tuple[tuple[str, ...], str]]) -> None:
                 and (word in path[0].split() or word in joined.split())
                 and not (word == "latency" and "request latency" not in joined and "req latency" not in joined)
             ):
-                run.put(field, cell, joined, unit)
+                run.put(field, cell, joined, "ms" if "(ms)" in path[0] else "s" if "(sec)" in path[0] else unit)
         _put_console_rates(run, path, joined, stat, cell)
 
 

@@ -14,6 +14,7 @@ from ..columns import (
     Column,
     cell_number,
     cell_text,
+    cell_unit,
     guess_column,
     split_count,
     uses_decimal_comma,
@@ -127,7 +128,8 @@ def _put_cell(run: Run, extra: dict[str, float], column: Column, cell: str, comm
         elif column.field == "mfu_reported":
             run.put(column.field, figure / 100 if figure > 1.5 or cell.strip().endswith("%") else figure, column.label)
         else:
-            run.put(column.field, figure, column.label, column.unit)
+            own = cell_unit(cell) if column.unit in {"s", "ms", "us", "ns"} else ""
+            run.put(column.field, figure, column.label, own or column.unit)
 
 
 def _finish(run: Run, extra: dict[str, float], table: Table) -> None:

@@ -100,6 +100,7 @@ def state_result(state: dict[str, Any]) -> ParseResult:
     return ParseResult([run])
 
 
+_NOT_FINITE = re.compile(r"(?<=: )-?(?:nan|inf)(?=[,}])")
 _TABLE = re.compile(
     r"\b(train_runtime|train_samples_per_second|train_steps_per_second|train_samples"
     r"|train_tokens_per_second)\s*=\s*([\d.:]+(?: days?, [\d:.]+)?)"
@@ -119,7 +120,7 @@ class HfStdout:
             return 0.0
         text = document.text
         if "'train_runtime':" in text or re.search(r"\*{5} train metrics \*{5}", text):
-            return 0.72
+            return 0.78
         if _STARTED.search(text):
             return 0.4
         return 0.15 if re.search(r"\b(?:run_clm\.py|TrainingArguments|transformers/trainer)", document.head) else 0.0
@@ -142,7 +143,7 @@ def stdout_values(text: str) -> dict[str, Any]:
     for line in text.split("\n"):
         if "'train_runtime'" in line and "{'" in line:
             try:
-                found = ast.literal_eval(line[line.index("{'") : line.rindex("}") + 1][:4000])
+                found = ast.literal_eval(_NOT_FINITE.sub("None", line[line.index("{'") : line.rindex("}") + 1][:4000]))
             except (ValueError, SyntaxError, MemoryError, RecursionError):
                 continue
             values.update(as_dict(found))
