@@ -5,10 +5,12 @@ GPU family, a number format, a kind of link, or blank for one number that holds 
 """
 
 import csv
+from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,22 +65,39 @@ BY_ENGINE = (
 REFERENCE_YEAR = 2026.0
 
 
+class OfGpu(NamedTuple):
+    """Columns looked up by GPU."""
+
+    memory: Any  # share of the bandwidth
+    launch: Any  # kernel cost against the engine's own
+    fa3: Any  # what FlashAttention 3 gains there
+    accumulate: Any  # 16-bit matrix rate with 16-bit against 32-bit accumulation
+
+
+OfEngine = namedtuple("OfEngine", BY_ENGINE)  # type: ignore[misc]  # columns looked up by engine: the fields of BY_ENGINE
+
+
 @dataclass(frozen=True, slots=True)
 class ServingCoefficients:
     """Coefficients as arrays: by (GPU of the catalogue, arithmetic type), by GPU, by engine, by weight format, by link, or one number."""
 
     compute: Array  # (GPUs, arithmetic types): share of the peak
-    memory: Array  # (GPUs,): share of the bandwidth
-    launch: Array  # (GPUs,): kernel cost against the engine's own
-    fa3: Array  # (GPUs,): what FlashAttention 3 gains there
-    accumulate: Array  # (GPUs,): 16-bit matrix rate with 16-bit against 32-bit accumulation
+    gpu: Array  # (fields of OfGpu, GPUs)
     stream: Array  # (weight formats,): share of the memory efficiency
     link_share: Array  # (links,)
     link_s: Array  # (links,): s for each collective
     rank_s: Array  # (links,): s for each further rank
-    engine: Mapping[str, Array]
+    engine: Array  # (fields of BY_ENGINE, engines)
     scalar: Mapping[str, float]
     corrections: Corrections | None = None
+
+    def of_engine(self, engine: Any) -> "OfEngine":
+        """Coefficients of each scenario's engine, by code."""
+        return OfEngine(*self.engine.take(engine, axis=1))
+
+    def of_gpu(self, code: Any) -> "OfGpu":
+        """Coefficients of each scenario's GPU, by position in the catalogue."""
+        return OfGpu(*self.gpu.take(code, axis=1))
 
 
 def build(values: Values, gpus: Sequence[Gpu]) -> ServingCoefficients:
@@ -91,15 +110,19 @@ def build(values: Values, gpus: Sequence[Gpu]) -> ServingCoefficients:
     types = np.array([values["compute", kind] for kind in COMPUTE_TYPES])
     return ServingCoefficients(
         compute=np.minimum(by_gpu("family_compute")[:, None] * types, 0.95),
-        memory=np.minimum(by_gpu("family_memory"), 0.97),
-        launch=by_gpu("family_launch"),
-        accumulate=np.array([_half_accumulate().get(gpu.slug, 1.0) for gpu in gpus]),
-        fa3=np.array([values["fa3", "Hopper"] if gpu.architecture == "Hopper" else 1.0 for gpu in gpus]),
+        gpu=np.array(
+            OfGpu(
+                memory=np.minimum(by_gpu("family_memory"), 0.97),
+                launch=by_gpu("family_launch"),
+                fa3=[values["fa3", "Hopper"] if gpu.architecture == "Hopper" else 1.0 for gpu in gpus],
+                accumulate=[_half_accumulate().get(gpu.slug, 1.0) for gpu in gpus],
+            )
+        ),
         stream=np.array([values.get(("stream", name), values["stream", "any"]) for name in WEIGHT_FORMATS]),
         link_share=np.array([values["link_share", link] for link in LINKS]),
         link_s=np.array([values["link_s", link] for link in LINKS]),
         rank_s=np.array([values["rank_s", link] for link in LINKS]),
-        engine={name: np.array([values[name, engine] for engine in ENGINES]) for name in BY_ENGINE},
+        engine=np.array([[values[name, engine] for engine in ENGINES] for name in BY_ENGINE]),
         scalar={name: values[name, ""] for name in SCALARS},
     )
 
@@ -147,4 +170,4 @@ def textbook(gpus: Sequence[Gpu], fold: str = "") -> ServingCoefficients:
     nothing = {name: 0.0 for name in SCALARS + BY_ENGINE if name.endswith("_s") or name.endswith(("_kernels", "_passes"))}
     idle = {"first_steps": 0.0, "link_s": 0.0, "rank_s": 0.0, "burst": 0.0, "trend": 0.0, "queue": 0.0, "moe_tile": 0.0, "expert_imbalance": 0.0, "small_gemm_rows": 0.0}
     values = {key: (shares | nothing | idle | {"prefill_passes": 1.0})[key[0]] for key in shipped(fold)}
-    return replace(build(values, gpus), compute=np.ones((len(gpus), len(COMPUTE_TYPES))), memory=np.ones(len(gpus)))
+    return replace(build(values, gpus), compute=np.ones((len(gpus), len(COMPUTE_TYPES))), gpu=np.ones((len(OfGpu._fields), len(gpus))))

@@ -6,9 +6,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from roofline.columns import Batch
+from roofline.codes import ENGINES
+from roofline.columns import Batch, Serving
 from roofline.serving import corrections
-from roofline.serving.coefficients import REFERENCE_YEAR, ServingCoefficients
+from roofline.serving.coefficients import REFERENCE_YEAR, OfEngine, ServingCoefficients
 from roofline.serving.formats import Formats, formats
 from roofline.serving.operators import rows
 from roofline.serving.pools import Pools, pools
@@ -21,6 +22,7 @@ Column = Any
 
 DEFAULT_CHUNK = 8192.0
 # Sequences that engines run at once by default, one data-parallel rank (codes.ENGINES).
+STATIC = ENGINES.index("static_batching")
 MOST_SEQUENCES = np.array([1024.0, 2048.0, 2048.0, 64.0, 512.0])
 LATEST_YEAR = 2027.0
 
@@ -72,21 +74,23 @@ def scene(batch: Batch, memory: Room, c: ServingCoefficients) -> Scene:
     """Look-ups and unit costs of `batch`; `memory` says how many sequences an instance can hold."""
     where = pools(batch)
     f = formats(batch)
-    habits = _habits(batch, where, c)
-    load = _load(batch, where, memory)
     serving = batch.serving
     assert serving is not None
+    own = c.of_engine(serving.engine)
+    static = _static(batch)
+    habits = _habits(batch, where, c, own, static)
+    load = _load(batch, where, memory, static)
     spec = speculation(serving)
     context = serving.input_tokens + 0.5 * serving.output_tokens
     cached = serving.input_tokens * serving.prefix_cache_hit
-    k = costs(batch, f, c, where.shape, context, cached + 0.5 * load.prompt)
-    return Scene(batch, f, where, load, spec, habits, _aged(k, serving, c), c)
+    k = costs(batch, f, c, own, where.shape, context, cached + 0.5 * load.prompt)
+    return Scene(batch, f, where, load, spec, habits, _aged(k, serving, own), c)
 
 
-def _aged(k: Costs, serving: Any, c: ServingCoefficients) -> Costs:
+def _aged(k: Costs, serving: Serving, own: OfEngine) -> Costs:
     """Kernel and host costs fall with the years of software; unknown dates count as the reference year."""
     year = np.where(np.isnan(serving.engine_year), REFERENCE_YEAR, np.minimum(serving.engine_year, LATEST_YEAR))
-    age = np.exp(c.engine["trend"][serving.engine] * (REFERENCE_YEAR - year))
+    age = np.exp(own.trend * (REFERENCE_YEAR - year))
     return k._replace(
         launch=k.launch * age,
         linear_token=k.linear_token * age,
@@ -96,27 +100,27 @@ def _aged(k: Costs, serving: Any, c: ServingCoefficients) -> Costs:
     )
 
 
-def _habits(batch: Batch, where: Pools, c: ServingCoefficients) -> Habits:
-    serving, levers = batch.serving, batch.levers
-    assert serving is not None
-    names = ("sequence_s", "request_s", "prefill_passes", "first_steps", "burst", "interference", "mixes", "queue")
-    habits = Habits(*(c.engine[name][serving.engine] for name in names))
-    apart = 1.0 - where.split
-    static = _static(batch)
-    return habits._replace(
-        request_s=habits.request_s + where.split * c.scalar["handoff_s"],
-        interference=habits.interference * apart * (1.0 - static),
-        mixes=habits.mixes * apart * (levers.chunked_prefill > 0) * (1.0 - static),
+def _habits(batch: Batch, where: Pools, c: ServingCoefficients, own: OfEngine, static: Column) -> Habits:
+    apart = (1.0 - where.split) * (1.0 - static)
+    return Habits(
+        sequence_s=own.sequence_s,
+        request_s=own.request_s + where.split * c.scalar["handoff_s"],
+        prefill_passes=own.prefill_passes,
+        first_steps=own.first_steps,
+        burst=own.burst,
+        interference=own.interference * apart,
+        mixes=own.mixes * apart * (batch.levers.chunked_prefill > 0),
+        queue=own.queue,
     )
 
 
 def _static(batch: Batch) -> Column:
     """1 where a batch starts together: the static engine, or continuous batching switched off."""
     assert batch.serving is not None
-    return np.where((batch.levers.continuous_batching > 0) & (batch.serving.engine != 4), 0.0, 1.0)
+    return 1.0 * ((batch.levers.continuous_batching <= 0) | (batch.serving.engine == STATIC))
 
 
-def _load(batch: Batch, where: Pools, memory: Room) -> Load:
+def _load(batch: Batch, where: Pools, memory: Room, static: Column) -> Load:
     serving, levers = batch.serving, batch.levers
     assert serving is not None
     new = np.maximum(serving.input_tokens * (1.0 - serving.prefix_cache_hit), 1.0)
@@ -134,7 +138,7 @@ def _load(batch: Batch, where: Pools, memory: Room) -> Load:
         serving.request_rate / where.instances,
         most + 0.0 * batch.gpu.bandwidth + 0.0 * batch.model.hidden,
         chunk,
-        _static(batch),
+        static,
     )
     return Load(*parts)
 
@@ -155,8 +159,8 @@ def predict(batch: Batch, memory: Room, c: ServingCoefficients, variant: Column 
 
 def state_features(s: Scene, state: Steps) -> Column:
     """Features of the predicted steady state (corrections.features)."""
-    overhead = state.decode.latency + state.decode.network
-    return corrections.features(state.running, state.decode.time, state.step, overhead, s.load.prompt)
+    overhead = state.passes.latency[0] + state.passes.network[0] + state.host
+    return corrections.features(state.running, state.decode, state.step, overhead, s.load.prompt)
 
 
 def measured_factors(s: Scene, state: Steps, variant: Column) -> Factors:
@@ -204,14 +208,15 @@ def _speed(s: Scene, state: Steady, factors: Factors, least: Roofs) -> ServingSp
 
 def _bound(state: Steady) -> Mapping[str, Column]:
     """Shares of the mean step by what its parts wait for."""
-    d, m, f = state.steps.decode, state.steps.mixed, np.minimum(state.steps.mixed_share, 1.0)
-    total = (1.0 - f) * d.time + f * m.time
-    return {
-        "compute": ((1.0 - f) * d.compute() + f * m.compute()) / total,
-        "memory": ((1.0 - f) * d.memory() + f * m.memory()) / total,
-        "interconnect": ((1.0 - f) * d.network + f * m.network) / total,
-        "latency": ((1.0 - f) * d.latency + f * m.latency) / total,
-    }
+    passes, host = state.steps.passes, state.steps.host
+    share = np.minimum(state.steps.mixed_share, 1.0)
+
+    def mean(part: Column) -> Column:
+        return part[0] + share * (part[1] - part[0])
+
+    total = 1.0 / (mean(passes.time) + host)
+    compute, network, latency = mean(passes.compute()) * total, mean(passes.network) * total, (mean(passes.latency) + host) * total
+    return {"compute": compute, "memory": 1.0 - compute - network - latency, "interconnect": network, "latency": latency}
 
 
 def operators(batch: Batch, memory: Room, c: ServingCoefficients) -> list[dict[str, Any]]:

@@ -49,8 +49,9 @@ class Steps(NamedTuple):
     """Seconds in the steady state of one instance."""
 
     running: Column  # sequences in decode
-    decode: PassTime  # one decode step
-    mixed: PassTime  # one step that carries prompt tokens
+    passes: PassTime  # leading axis: decode, mixed (with prompt tokens); host work of the sequences not in it
+    host: Column  # s of host work for the running sequences
+    decode: Column  # s of one decode step
     mixed_share: Column  # of the steps
     step: Column  # s, mean step
     prompt_s: Column  # s of prefill work that one prompt costs
@@ -75,21 +76,23 @@ def steps(k: Costs, pools: Pools, load: Load, spec: Speculation, habits: Habits,
         sequences=np.array([per_rank, mixes * per_rank]),
         prompt_tokens=np.array([0.0 * prompt, prompt]),
     )
-    decode, mixed = PassTime(*(part[0] for part in passes)), PassTime(*(part[1] for part in passes))
     host = habits.sequence_s * running
-    decode = decode._replace(time=decode.time + host, latency=decode.latency + host)
-    extra = np.maximum(mixed.time - mixes * (decode.time - host), 0.0)
+    bare, mixed = passes.time
+    decode = bare + host
+    extra = np.maximum(mixed - mixes * bare, 0.0)
     mixed_share = prompts / (carried * pools.pp)
-    step = decode.time * (1.0 + spec.draft) + habits.interference * mixed_share * extra
+    step = decode * (1.0 + spec.draft) + habits.interference * mixed_share * extra
+    work = mixed / pools.prefill_share
     return Steps(
         running=running,
+        passes=passes,
+        host=host,
         decode=decode,
-        mixed=mixed,
         mixed_share=mixed_share,
         step=step,
-        prompt_s=mixed.time * load.prompt / (carried * pools.pp * pools.prefill_share),
-        prompt_latency=mixed.time * np.maximum(load.prompt / load.chunk, 1.0),
-        busy=np.minimum(mixed_share * mixed.time / (step * pools.prefill_share), 1.0),
+        prompt_s=work * load.prompt / (carried * pools.pp),
+        prompt_latency=mixed * np.maximum(load.prompt / load.chunk, 1.0),
+        busy=np.minimum(mixed_share * work / step, 1.0),
     )
 
 
@@ -172,5 +175,5 @@ def first_token(state: Steps, habits: Habits) -> tuple[Column, Column]:
     busy = np.minimum(state.busy, LOADED)
     ahead = habits.queue * busy / (2.0 * (1.0 - busy)) * state.prompt_latency
     ahead = np.minimum(ahead, 0.5 * state.running * state.prompt_s)
-    wait = habits.first_steps * state.decode.time + ahead
+    wait = habits.first_steps * state.decode + ahead
     return habits.request_s + habits.prefill_passes * state.prompt_latency + wait, wait

@@ -25,6 +25,8 @@ def speculation(load: Serving) -> Speculation:
     >>> round(float(speculation(load).accepted), 3)
     2.773
     """
+    if not np.any(load.draft_tokens):
+        return Speculation(1.0, 1.0, 0.0)
     kept = np.minimum(load.acceptance, 0.999)
     accepted = (1.0 - kept ** (load.draft_tokens + 1.0)) / (1.0 - kept)
     return Speculation(load.draft_tokens + 1.0, accepted, load.draft_tokens * load.draft_cost)

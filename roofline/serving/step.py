@@ -10,7 +10,7 @@ import numpy as np
 
 from roofline.codes import ENGINES
 from roofline.columns import Batch
-from roofline.serving.coefficients import FAST, NETWORK, PCIE, ServingCoefficients
+from roofline.serving.coefficients import FAST, NETWORK, PCIE, OfEngine, ServingCoefficients
 from roofline.serving.formats import HALF, Formats
 
 Column = Any
@@ -22,6 +22,7 @@ INDEXER_KERNELS = 6.0
 UNFUSED_KERNELS = 6.0  # further launches of a layer whose element-wise chains are not fused
 UNFUSED_PASSES = 10.0  # and its further passes over the hidden state: read and write of each step
 HALF_BYTES = 2.0
+EVERYTHING = 1e12  # tokens that attention sees where nothing limits it
 LLAMA_CPP = ENGINES.index("llama_cpp")
 
 
@@ -61,42 +62,29 @@ class Costs(NamedTuple):
 
 
 class PassTime(NamedTuple):
-    """Seconds of one forward pass and of its parts: `time` is the sum of joined pairs of arithmetic (`_c`) and traffic (`_m`) and of the rest."""
+    """Seconds of forward passes and of their parts: `time` is the sum of joined pairs of (arithmetic, traffic) and of the rest."""
 
     time: Column
-    linear_c: Column
-    linear_m: Column
-    expert_c: Column
-    expert_m: Column
-    head_c: Column
-    head_m: Column
-    decode_c: Column
-    decode_m: Column
+    pairs: tuple[tuple[Column, Column], ...]
     prompt: Column
-    element: Column
     network: Column
     latency: Column
 
     def compute(self) -> Column:
         """Seconds of the parts that arithmetic binds."""
-        pairs = ((self.linear_c, self.linear_m), (self.expert_c, self.expert_m), (self.head_c, self.head_m), (self.decode_c, self.decode_m))
-        return self.prompt + sum((c > m) * _join(c, m) for c, m in pairs)
-
-    def memory(self) -> Column:
-        """Seconds of the parts that memory traffic binds."""
-        return self.time - self.network - self.latency - self.compute()
+        return self.prompt + sum((c > m) * _join(c, m) for c, m in self.pairs)
 
 
-def costs(batch: Batch, f: Formats, c: ServingCoefficients, shape: Shape, context: Column, span: Column) -> Costs:
+def costs(batch: Batch, f: Formats, c: ServingCoefficients, own: OfEngine, shape: Shape, context: Column, span: Column) -> Costs:
     """Seconds per unit of work. `context`: tokens that a decode step attends to; `span`: mean tokens that a prompt token attends to."""
     model, gpu, load, levers = batch.model, batch.gpu, batch.serving, batch.levers
     assert load is not None
-    k = c.scalar
-    tp = shape.tp
-    stream = gpu.bandwidth * c.memory[gpu.code] * c.engine["engine_memory"][load.engine]
+    k, tp = c.scalar, shape.tp
+    of_gpu = c.of_gpu(gpu.code)
+    stream = gpu.bandwidth * of_gpu.memory * own.engine_memory
     weights = stream * c.stream[load.weights]
     # llama.cpp accumulates in 16 bit (or in integers), which GeForce runs at twice the rate.
-    kernels_share = c.engine["engine_compute"][load.engine] * np.where(load.engine == LLAMA_CPP, c.accumulate[gpu.code], 1.0)
+    kernels_share = own.engine_compute * np.where(load.engine == LLAMA_CPP, of_gpu.accumulate, 1.0)
     attention_rate = f.attention_peak * c.compute[gpu.code, f.attention_type] * kernels_share
     feed_rate = f.feed_peak * c.compute[gpu.code, f.feed_type] * kernels_share
     half_rate = f.half_peak * c.compute[gpu.code, HALF] * kernels_share
@@ -119,7 +107,8 @@ def costs(batch: Batch, f: Formats, c: ServingCoefficients, shape: Shape, contex
     kv_heads = np.maximum(model.kv_heads / tp, 1.0)
     window_heads = np.maximum(model.window_kv_heads / tp, 1.0)
     in_window = np.minimum(context, model.window)
-    sparse = np.where(model.indexer_top_k > 0, np.minimum(context, model.indexer_top_k), context)
+    seen = model.indexer_top_k + (model.indexer_top_k == 0) * EVERYTHING
+    sparse = np.minimum(context, seen)
     full_unit = model.full_layers * full_width
     window_unit = model.window_layers * window_width
     latent = model.mla_kv_rank + model.mla_rope_dim
@@ -136,22 +125,22 @@ def costs(batch: Batch, f: Formats, c: ServingCoefficients, shape: Shape, contex
         + model.mla_layers * model.mla_heads * (latent + model.mla_kv_rank) * sparse
         + model.indexer_layers * model.indexer_heads * model.indexer_dim * context
     )
-    fa3 = np.where(levers.flash_attention_3 > 0, 1.0, 1.0 / c.fa3[gpu.code])
+    fa3 = 1.0 / np.where(levers.flash_attention_3 > 0, 1.0, of_gpu.fa3)
     prompt = (
         full_unit * model.heads * span
         + window_unit * model.window_heads * np.minimum(span, model.window)
         + model.mla_layers * model.mla_heads * (model.mla_nope_dim + model.mla_rope_dim + model.mla_v_dim)
-        * np.where(model.indexer_top_k > 0, np.minimum(span, model.indexer_top_k), span)
+        * np.minimum(span, seen)
         + model.indexer_layers * model.indexer_heads * model.indexer_dim * span
         + model.recurrent_layers * model.recurrent_flops * 0.5
     )
     # Without FlashAttention the scores are written and read twice at 16 bit instead of staying on the chip.
-    flash = np.maximum(levers.flash_attention_2, levers.flash_attention_3) > 0
-    materialised = np.where(flash, 0.0, (model.full_layers * model.heads + model.window_layers * model.window_heads) * span * 8.0 / stream)
+    plain = np.maximum(levers.flash_attention_2, levers.flash_attention_3) <= 0
+    materialised = plain * (model.full_layers * model.heads + model.window_layers * model.window_heads) * (span * 8.0 / stream)
     attention_layers = model.full_layers + model.window_layers
     # --- element-wise chains and launches ---
-    fused = np.maximum(levers.fused_kernels, levers.torch_compile) > 0
-    passes = k["element_passes"] + np.where(f.feed_type == HALF, 0.0, k["quantised_passes"]) + np.where(fused, 0.0, UNFUSED_PASSES)
+    unfused = np.maximum(levers.fused_kernels, levers.torch_compile) <= 0
+    passes = k["element_passes"] + (f.feed_type != HALF) * k["quantised_passes"] + unfused * UNFUSED_PASSES
     element_token = passes * model.layers * model.hidden * HALF_BYTES / stream
     kernels = (
         ATTENTION_KERNELS * attention_layers
@@ -160,10 +149,10 @@ def costs(batch: Batch, f: Formats, c: ServingCoefficients, shape: Shape, contex
         + k["recurrent_kernels"] * model.recurrent_layers
         + MLP_KERNELS * model.mlp_layers
         + k["moe_kernels"] * model.moe_layers
-        + np.where(fused, 0.0, UNFUSED_KERNELS) * model.layers
+        + unfused * UNFUSED_KERNELS * model.layers
     )
-    kernel_s = c.engine["kernel_s"][load.engine] * c.launch[gpu.code]
-    kernel_s = np.where(levers.cuda_graphs > 0, kernel_s, np.maximum(kernel_s, k["eager_launch_s"]))
+    kernel_s = own.kernel_s * of_gpu.launch
+    kernel_s = np.maximum(kernel_s, (levers.cuda_graphs <= 0) * k["eager_launch_s"])
     wire, link = _wire(batch, c, shape)
     head = model.vocab * model.hidden / tp
     return Costs(
@@ -185,7 +174,7 @@ def costs(batch: Batch, f: Formats, c: ServingCoefficients, shape: Shape, contex
         element_token=element_token,
         wire_token=wire,
         network=link,
-        launch=kernels * kernel_s + c.engine["step_s"][load.engine],
+        launch=kernels * kernel_s + own.step_s,
         small_rows=k["small_gemm_rows"],
     )
 
@@ -193,23 +182,20 @@ def costs(batch: Batch, f: Formats, c: ServingCoefficients, shape: Shape, contex
 def _wire(batch: Batch, c: ServingCoefficients, shape: Shape) -> tuple[Column, Column]:
     """Seconds on the links: for each token of a pass, and for a pass whatever its size."""
     model, gpu, layout = batch.model, batch.gpu, batch.layout
-    group = np.maximum(shape.tp, np.where(model.is_moe > 0, shape.expert_ranks, 1))
+    tp, ep = shape.tp, np.maximum(shape.ep, 1.0)
+    group = np.maximum(tp, (model.is_moe > 0) * shape.expert_ranks)
     fast = (gpu.link_bandwidth > 0) & (group <= gpu.domain)
     local = group <= layout.gpus_per_node
     link = np.where(fast, FAST, np.where(local, PCIE, NETWORK))
     bandwidth = np.where(fast, gpu.link_bandwidth, np.where(local, gpu.pcie_bandwidth, layout.internode_bandwidth)) * c.link_share[link]
     latency = c.link_s[link] + c.rank_s[link] * (group - 1.0)
     row = model.hidden * HALF_BYTES / bandwidth
-    tp = shape.tp
     # Two all-reduces a layer; with attention data parallelism none but dispatch (8 bit) and combine (16 bit) of each routed row.
     spread = shape.attention_ranks > 1
-    reduces = np.where(spread, np.where(tp > 1, model.layers, 0.0), np.where(tp > 1, 2.0 * model.layers, 0.0))
-    reduce_row = 2.0 * (tp - 1.0) / tp * row
-    ep = np.maximum(shape.ep, 1.0)
-    reached = np.minimum(model.top_k, ep)
-    exchanges = np.where(spread & (shape.expert_ranks > 1), model.moe_layers, 0.0)
-    exchange_row = 1.5 * reached * (ep - 1.0) / ep * row
-    token = reduces * reduce_row + exchanges * exchange_row
+    reduces = (tp > 1) * model.layers * (2.0 - spread)
+    exchanges = (spread & (shape.expert_ranks > 1)) * model.moe_layers
+    sent = 2.0 * reduces * (tp - 1.0) / tp + 1.5 * exchanges * np.minimum(model.top_k, ep) * (ep - 1.0) / ep
+    token = sent * row
     stages = (shape.pp - 1.0) * (row + latency)
     return token, (reduces + 2.0 * exchanges) * latency + stages
 
@@ -232,7 +218,8 @@ def pass_time(k: Costs, *, tokens: Column, expert_tokens: Column, rows: Column, 
     prompt, element = k.prompt_token * prompt_tokens, k.element_token * tokens
     network = k.wire_token * tokens + k.network
     latency = k.launch + k.decode_latency * sequences
-    busy = _join(linear_c, k.linear_read) + _join(expert_c, expert_m) + _join(head_c, k.head_read) + _join(decode_c, decode_m)
-    time = busy + prompt + element + network + latency
-    linear_m, head_m = k.linear_read + 0.0 * time, k.head_read + 0.0 * time
-    return PassTime(time, linear_c, linear_m, expert_c, expert_m, head_c, head_m, decode_c, decode_m, prompt, element, network, latency)
+    pairs = ((linear_c, k.linear_read), (expert_c, expert_m), (head_c, k.head_read), (decode_c, decode_m))
+    time = prompt + element + network + latency
+    for pair in pairs:
+        time = time + _join(*pair)
+    return PassTime(time, pairs, prompt, network, latency)
