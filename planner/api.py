@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -48,7 +48,6 @@ class ScenarioViewSet(viewsets.ModelViewSet[Scenario]):
 
     serializer_class = ScenarioSerializer
     queryset = Scenario.objects.none()
-    http_method_names: ClassVar[list[str]] = ["get", "post", "put", "patch", "delete", "head", "options"]
 
     def get_queryset(self) -> QuerySet[Scenario]:
         """What the user may see, after the filters of the address."""

@@ -5,12 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from planner.records import record_of
 from predictions.services import Gatherer
 from roofline.audit import CLAIMS, Subject, audit
 from roofline.errors import ScenarioError
 from roofline.question import Question
 
+CLAIM_LABELS = {
+    "tokens_per_s_per_gpu": gettext_lazy("Tokens/s per GPU"),
+    "tokens_per_s": gettext_lazy("Tokens/s of the system"),
+    "time_days": gettext_lazy("Days of the run"),
+    "mfu": gettext_lazy("MFU, 0 to 1"),
+    "tpot_s": gettext_lazy("Time per output token, s"),
+    "usd_per_million_tokens": gettext_lazy("$ per million tokens"),
+    "usd_per_hour": gettext_lazy("$ per hour of the machine"),
+    "usd_saved": gettext_lazy("$ saved per run"),
+    "usd_wasted_per_year": gettext_lazy("$ wasted per year"),
+}
 VERDICT_CLASSES = {
     "plausible": "good",
     "beyond the published record": "bad",

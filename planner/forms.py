@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -70,8 +71,8 @@ class Input:
     text: str = ""  # what was typed
     hint: str = ""  # what holds while nothing is typed: the default, or what the planner chose
     origin: str = ""
-    errors: list[str] = field(default_factory=list)
-    options: list[tuple[str, str, bool]] = field(default_factory=list)
+    errors: list[str] = dataclasses.field(default_factory=list)
+    options: list[tuple[str, str, bool]] = dataclasses.field(default_factory=list)
     ranges: bool = False
 
     @property

@@ -150,7 +150,7 @@ def _is_default(path: str, value: Any, workload: str) -> bool:
         return not is_range(value) and set(value) == set(DEFAULT_OPTIMIZATIONS.get(workload, ()))
     field = BY_PATH.get(path)
     default = PAGE_DEFAULTS.get(path, field.default if field else None)
-    return value == default
+    return bool(value == default)
 
 
 def _ordered(flat: Mapping[str, Any]) -> list[str]:

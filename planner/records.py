@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from statistics import median
 
 from django.utils.translation import gettext as _
@@ -36,7 +37,7 @@ def _record(runs: list[tuple[str, float, str]], label: str) -> Record:
 def _runs(moe: bool) -> list[tuple[str, float, str]]:
     """(architecture, MFU as a share, source) of the runs that state it."""
     gpus = gpu_book().values
-    table = resources.files("roofline") / "data" / "measurements" / "training.csv"
+    table = Path(str(resources.files("roofline"))) / "data" / "measurements" / "training.csv"
     with table.open(encoding="utf-8", newline="") as lines:
         return [
             (

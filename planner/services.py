@@ -83,7 +83,7 @@ def case_study_load(*, facts: Mapping[str, Any], position: int) -> CaseStudy:
     with transaction.atomic():
         known = CaseStudy.objects.filter(slug=facts["slug"]).first()
         pair = {
-            role: _seeded(known and getattr(known, role), facts["title"], role, facts[role])
+            role: _seeded(getattr(known, role) if known else None, facts["title"], role, facts[role])
             for role in ("baseline", "optimised")
         }
         values = {key: facts[key] for key in ("title", "story", "assumed", "levers", "claim")}

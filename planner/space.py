@@ -57,7 +57,8 @@ def space_point(space: Mapping[str, Any], axes: list[Axis], number: int) -> dict
     for axis in reversed(axes):
         number, index = divmod(number, len(axis.values))
         chosen[axis.path] = axis.values[index]
-    return _filled(space, "", chosen)
+    point: dict[str, Any] = _filled(space, "", chosen)
+    return point
 
 
 def point_values(axes: list[Axis], number: int) -> dict[str, Any]:

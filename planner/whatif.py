@@ -51,7 +51,7 @@ IDEAS: dict[str, tuple[Idea, ...]] = {
         ),
         _gpu("H200 SXM", "h200-sxm-141gb"),
         _gpu("B200 SXM", "b200-sxm-180gb"),
-        _gpu("MI300X", "mi300x-192gb"),
+        _gpu("MI300X", "mi300x"),
     ),
     "training": (
         Idea(
@@ -89,7 +89,7 @@ class Help:
 class Around:
     """The neighbourhood of an answer."""
 
-    curve: list[Result] = field(default_factory=list)
+    curve: Sequence[Result] = field(default_factory=list)
     helps: list[Help] = field(default_factory=list)
 
 

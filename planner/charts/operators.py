@@ -95,7 +95,11 @@ def operator_bars(result: Result) -> Figure:
     frame = layout(
         "share of the step's time" if result.get("training") else "share of the phase's time",
         "",
-        xaxis={"tickformat": ".0%", "range": [0, 1.45 * max((row["share"] for row in shown), default=1)]},
+        xaxis={
+            "tickformat": ".0%",
+            "showgrid": False,
+            "range": [0, 1.45 * max((row["share"] for row in shown), default=1)],
+        },
         yaxis={"autorange": "reversed", "categoryorder": "array", "categoryarray": labels, "dtick": 1},
     )
     return {

@@ -147,7 +147,7 @@ def bubbles(rows: Iterable[Mapping[str, Any]], x_title: str, y_title: str) -> Fi
                     },
                 }
             )
-    axes = {"type": "log", "dtick": "D1", "exponentformat": "SI"}
+    axes = {"type": "log", "dtick": "D2", "exponentformat": "SI"}
     return {"data": data, "layout": layout(x_title, y_title, xaxis=axes, yaxis=axes | {"tickprefix": "$"})}
 
 
@@ -160,7 +160,7 @@ def pareto(
     logarithmic: bool = True,
 ) -> Figure:
     """All points grey, the front joined; points carry their values under the keys `x` and `y`, `label` and `url`."""
-    axes = {"type": "log", "dtick": "D1", "exponentformat": "SI"} if logarithmic else {"rangemode": "tozero"}
+    axes = {"type": "log", "dtick": "D2", "exponentformat": "SI"} if logarithmic else {"rangemode": "tozero"}
     ordered = sorted(front, key=lambda point: point[x])
     data = [
         {

@@ -71,6 +71,7 @@ def _rows(report: dict[str, Any]) -> list[dict[str, Any]]:
             "coverage": _eighty(errors, found, "interval_coverage_pct"),
             "width": _eighty(errors, found, "interval_width"),
             "baselines": errors.get("baselines") or {},
+            "published": (report.get("published") or {}).get(f"{kind}: {quantity}"),
         }
         for kind, found in _kinds(report)
         for quantity, errors in (found.get("quantities") or {}).items()

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from planner.audits import claim_audit, verdict_class
+from planner.audits import CLAIM_LABELS, claim_audit, verdict_class
 from planner.forms import plan_form
 from planner.names import gpu_names, model_names
 from planner.queries import scenario_from_query
@@ -89,7 +89,7 @@ def read(query: QueryDict) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         side, _dot, name = key.partition(".")
         if side in SIDES and name:
             del rest[key]
-            if text := query[key].strip():
+            if text := str(query[key]).strip():
                 figures[side][name] = _number(text)
     return scenario_from_query(rest), figures
 
@@ -107,10 +107,10 @@ def _number(text: str) -> Any:
 
 
 def _claim_row(name: str, given: QueryDict, errors: Mapping[str, list[str]]) -> dict[str, Any]:
-    unit, sentence = CLAIMS[name]
+    _unit, sentence = CLAIMS[name]
     return {
         "name": name,
-        "unit": unit,
+        "label": CLAIM_LABELS.get(name, name),
         "help": sentence,
         "sides": [
             {"side": side, "value": given.get(f"{side}.{name}", ""), "errors": errors.get(f"{side}.{name}", [])}

@@ -6,10 +6,9 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET
 
-from planner.audits import claim_audit, verdict_class
+from planner.audits import CLAIM_LABELS, claim_audit, verdict_class
 from planner.models import CaseStudy
 from planner.present import COST, SERVING, TRAINING, answer, figure, value_at
 from planner.queries import query_of
@@ -24,15 +23,6 @@ SAME_FIGURE = {
     "tpot_s": "inference.tpot_s",
     "usd_per_million_tokens": "cost.usd_per_million_output_tokens",
     "time_days": "training.time_to_train_s",
-}
-LABELS = {
-    "tokens_per_s_per_gpu": gettext_lazy("Tokens/s per GPU"),
-    "tokens_per_s": gettext_lazy("Output tokens/s"),
-    "mfu": gettext_lazy("MFU"),
-    "tpot_s": gettext_lazy("Time per token"),
-    "usd_per_million_tokens": gettext_lazy("Per million tokens"),
-    "time_days": gettext_lazy("Days of the run"),
-    "usd_saved": gettext_lazy("Saved per run"),
 }
 KINDS = {"mfu": "percent", "tpot_s": "seconds", "usd_per_million_tokens": "usd", "usd_saved": "usd"}
 
@@ -123,7 +113,7 @@ def _figures(study: CaseStudy, baseline: dict[str, Any], optimised: dict[str, An
         rows.append(
             {
                 "name": name,
-                "label": LABELS.get(name, name),
+                "label": CLAIM_LABELS.get(name, name),
                 "kind": "percent" if name == "mfu" else KINDS.get(name, "sig"),
                 "before": before.get(name),
                 "after": after.get(name),

@@ -83,7 +83,7 @@ def compare(request: HttpRequest) -> HttpResponse:
             "comparisons": comparisons_visible(request.user)[:20],
             "ids": [column.row.pk for column in columns if column.row],
             "saveable": len(columns) >= 2 and all(column.row for column in columns),
-            "baseline_id": columns[baseline].row.pk if columns and columns[baseline].row else "",
+            "baseline_id": next((column.row.pk for column in columns[baseline : baseline + 1] if column.row), ""),
         },
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -58,9 +60,11 @@ def home(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _facts(request: HttpRequest) -> list[dict[str, object]]:
+def _facts(request: HttpRequest) -> list[dict[str, Any]]:
     rows = scenarios_visible(request.user).filter(seeded=False)[:RECENT]
-    studies = [{"kind": "case_study", "id": study.slug, "name": study.title} for study in case_studies()]
+    studies: list[dict[str, Any]] = [
+        {"kind": "case_study", "id": study.slug, "name": study.title} for study in case_studies()
+    ]
     return [*studies, *({"kind": "scenario", "id": row.pk, "name": row.name} for row in rows)]
 
 

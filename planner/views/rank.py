@@ -80,6 +80,7 @@ def _facts(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def _metrics(found: Ranking) -> list[Any]:
+    wanted: tuple[str, ...]
     if found.workload == "inference":
         wanted = (
             "output_tokens_per_s",
