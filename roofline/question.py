@@ -103,7 +103,7 @@ def complete(question: Question) -> Node:
         _default(
             scenario,
             "training.gradient_dtype",
-            "fp32" if scenario.get("training.framework") in ("megatron", "nemo") else "bf16",
+            "fp32" if scenario.get("training.framework") == "megatron" else "bf16",
         )
     return Node(scenario.get("gpus_per_node"), gpu.domain)
 
