@@ -15,6 +15,8 @@ from .protocol import Parser, ParseResult
 from .registry import registry
 
 log = logging.getLogger(__name__)
+WRAPPER_DEPTH = 3
+MAX_WRAPPED = 20_000
 UNKNOWN_REASON = "no known benchmark format: neither its keys, its first lines nor its column names match any"
 PARSER_FAULTS = (
     ValueError,
@@ -127,6 +129,8 @@ def _read_file(
         log.info("could not recognise %s: %s", name, error)
         return [_refused(name, None, f"damaged file: {error}")]
     if parser is None:
+        document, parser = _unwrapped(document)
+    if parser is None:
         return [_unknown(document)]
     result = _parsed(parser, document)
     if len(result.runs) > limits.max_runs:
@@ -138,6 +142,23 @@ def _read_file(
             )
         ]
     return _reports(document, parser.format, result, ceiling, seen)
+
+
+def _unwrapped(document: Document) -> tuple[Document, Parser | None]:
+    """Results that somebody put into an object or list of their own: the objects one to three levels down."""
+    layer = list(document.values) if document.is_json else []
+    for _ in range(WRAPPER_DEPTH):
+        children = [value.values() if isinstance(value, dict) else value for value in layer]
+        layer = [item for child in children for item in child if isinstance(item, dict | list)][:MAX_WRAPPED]
+        if not layer:
+            break
+        inner = Document(document.name, document.data, document.head[:1] or "{", notes=document.notes)
+        inner.__dict__.update(values=layer, is_json=True)
+        parser = registry().best(inner)
+        if parser and not parser.format.startswith("hand-kept"):
+            inner.notes.append("results found inside an object of somebody's own")
+            return inner, parser
+    return document, None
 
 
 def _unknown(document: Document) -> FileReport:

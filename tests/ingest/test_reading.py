@@ -104,6 +104,14 @@ def test_the_same_run_again_is_a_duplicate() -> None:
     assert [report.status for report in read(RESULT + b"\n" + RESULT, "c.json")] == ["to_confirm", "duplicate"]
 
 
+@pytest.mark.parametrize(
+    "wrap", [lambda r: {"results": [r]}, lambda r: {"8": {"run": r}}, lambda r: {"meta": {}, "data": {"runs": [r, r]}}]
+)
+def test_results_inside_a_wrapper_are_found(wrap: Callable[[Any], Any]) -> None:
+    report = read(dumps(wrap(VLLM)).encode(), "mine.json")[0]
+    assert (report.status, report.format) == ("to_confirm", "vllm-bench-serve")
+
+
 def test_json_survives_what_happens_to_it() -> None:
     assert json_values('{"a": NaN}{"b": Infinity} {"c": 1}')[0][2] == {"c": 1}
     assert json_values('[{"a": 1}, {"b": 2}, {"c"')[0] == [{"a": 1}, {"b": 2}]

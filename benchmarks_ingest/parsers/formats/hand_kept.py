@@ -16,6 +16,7 @@ from ..columns import (
     cell_text,
     cell_unit,
     guess_column,
+    normal,
     split_count,
     uses_decimal_comma,
 )
@@ -24,6 +25,7 @@ from ..mapping import mapping, resolved, results_in, upright
 from ..protocol import ParseResult, Refusal
 from ..tables import Table
 
+REQUEST_LABELS = {"request id", "req id", "request index", "prompt id", "trace id"}
 HELPERS = {TOTAL_INPUT, TOTAL_OUTPUT, ASKED, BOTH_LENGTHS}
 IMPLAUSIBLE_RATE = 300_000
 _MODEL_COLUMN = re.compile(r"(?i)(.*\b\d+(?:\.\d+)?B\b.*?)\s*(Q\d\w*|F16|FP16|BF16|FP8|INT[48]|MXFP4)?")
@@ -35,6 +37,8 @@ def table_result(table: Table) -> ParseResult:
     columns = mapping(table)
     if not results_in(columns):
         return pivot_result(table)
+    if any(normal(label) in REQUEST_LABELS for label in table.header):
+        return ParseResult.refused("one row a request: give the statistics of the whole run instead")
     comma = uses_decimal_comma(table.rows, table.delimiter)
     columns = resolved(columns, table, comma)
     result = ParseResult(needs_confirmation=True, notes=[*table.notes, mapping_note(table, columns)])

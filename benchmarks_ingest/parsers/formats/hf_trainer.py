@@ -32,17 +32,27 @@ def summary_run(values: Mapping[str, Any], steps: float | None = None) -> Run:
         run.put("step_time_s", 1 / per_second, "1 / train_steps_per_second", "s")
     elif per_second is not None:
         run.warnings.append(f"train_steps_per_second {per_second} is rounded too coarsely to be used")
-    if per_second is None and "train_samples_per_second" in values:
-        run.warnings.append(
-            "without train_steps_per_second, train_samples_per_second of versions before May 2021 "
-            "counts steps, not samples: not read"
-        )
+    if per_second is None and _counts_steps(values, runtime):
+        stated = number(values["train_samples_per_second"])
+        run.put("step_time_s", 1 / stated if stated else None, "1 / train_samples_per_second", "s")
+        run.warnings.append("train_samples_per_second of versions before May 2021 counts steps, not samples")
     else:
         run.put("samples_per_s", values.get("train_samples_per_second"), "train_samples_per_second", "samples/s")
     _put_tokens(run, values, runtime)
     _put_batch(run)
     run.notes.append(RUNTIME_NOTE)
     return run
+
+
+def _counts_steps(values: Mapping[str, Any], runtime: float | None) -> bool:
+    """Whether train_samples_per_second is older than its name: it does not agree with samples x epochs / runtime."""
+    stated, samples = number(values.get("train_samples_per_second")), number(values.get("train_samples"))
+    if stated is None:
+        return False
+    if samples is None or runtime is None:
+        return True
+    expected = samples * (number(values.get("epoch")) or 1.0) / runtime
+    return abs(stated / expected - 1) > 0.05 if expected else True
 
 
 def _put_tokens(run: Run, values: Mapping[str, Any], runtime: float | None) -> None:
