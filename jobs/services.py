@@ -1,6 +1,7 @@
 """Acts on jobs: create, claim, advance, cancel, take over."""
 
 import logging
+import socket
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +14,7 @@ from kombu.exceptions import OperationalError
 from jobs.models import Job, JobStatus
 from jobs.registry import Handler, kind_get, register
 
-__all__ = ["Handler", "job_cancel", "job_create", "job_run", "jobs_sweep", "register"]
+__all__ = ["Handler", "job_cancel", "job_create", "job_run", "jobs_sweep", "register", "worker_lost", "worker_name"]
 
 logger = logging.getLogger(__name__)
 MAX_STALLED = 5
@@ -62,6 +63,17 @@ def jobs_sweep() -> int:
     for job_id in waiting:
         _ring(job_id)
     return len(waiting)
+
+
+def worker_name(pid: int) -> str:
+    """What a worker process of this machine is called on the rows that it holds."""
+    return f"{socket.gethostname()}:{pid}"
+
+
+def worker_lost(*, pid: int) -> int:
+    """A worker of this machine is known to be dead: what it held is free at once. Returns how many jobs."""
+    held = Job.objects.filter(status=JobStatus.RUNNING, worker=worker_name(pid))
+    return held.update(lease_until=timezone.now() - timedelta(seconds=1), rung_at=None)
 
 
 def _lease() -> timedelta:

@@ -1,7 +1,6 @@
 """The one Celery task, and the sweep that every worker makes while it lives."""
 
 import os
-import socket
 import threading
 from typing import Any
 
@@ -17,10 +16,6 @@ from jobs import services
 _stop = threading.Event()
 
 
-def _worker_name() -> str:
-    return f"{socket.gethostname()}:{os.getpid()}"
-
-
 def _stopping() -> bool:
     """Whether this worker was told to stop."""
     return _stop.is_set() or state.should_stop is not None or state.should_terminate is not None
@@ -29,7 +24,7 @@ def _stopping() -> bool:
 @shared_task(name="jobs.run")
 def run_job(job_id: str) -> None:
     """Work off one job."""
-    services.job_run(job_id=job_id, worker=_worker_name(), stopping=_stopping)
+    services.job_run(job_id=job_id, worker=services.worker_name(os.getpid()), stopping=_stopping)
 
 
 def _sweep_forever() -> None:

@@ -29,7 +29,7 @@ import pytest
 from config.processes import die_with_parent
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 DATABASE = "house.sqlite3"
 
 

@@ -41,6 +41,21 @@ def test_it_stops_all_it_started(number: int) -> None:
         assert alive_with(house.folder) == []
 
 
+def test_killed_worker_is_replaced_and_its_job_goes_on_at_once(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    with services.served_house(ROOFTREE_JOB_LEASE_S="600", ROOFTREE_JOB_SWEEP_S="0.5") as house:
+        arguments = f"kind='counting', payload={{'gate': '{gate}', 'gate_at': 10}}, total=30"
+        house.manage("migrate", "--run-syncdb", "--verbosity", "0")
+        house.manage("shell", "--no-imports", "--command", f"from jobs.services import *; job_create({arguments})")
+        wait_until(lambda: house.query("SELECT done FROM jobs_job") == [(10,)], "the job to reach its gate")
+        worker = int(house.query("SELECT worker FROM jobs_job")[0][0].rpartition(":")[2])
+        os.kill(worker, signal.SIGKILL)
+        gate.touch()
+        wait_until(lambda: house.query("SELECT status FROM jobs_job") == [("done",)], "another worker to finish")
+        assert house.query("SELECT unit FROM counting_countedunit ORDER BY unit") == [(unit,) for unit in range(30)]
+        assert house.ready()
+
+
 def test_killed_command_takes_its_children_along() -> None:
     with services.served_house() as house:
         house.processes[0].kill()

@@ -19,8 +19,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from accounts.services import setup_link_create, setup_needed
 from config import processes
 from config.celery import app
+from jobs.services import worker_lost
 
 START_S = 60.0
+RESTART_S = 1.0  # so that a worker that cannot live does not spin
 # One worker that runs jobs in its own process: a job is one core's work, and a kill leaves nothing behind.
 WORKER = (
     "--quiet", "worker", "--pool", "solo",
@@ -99,12 +101,20 @@ class Command(BaseCommand):
             if not options["no_worker"]:
                 children.append(processes.start("worker", _worker))
             self._announce(options, children[0])
-            ended = processes.wait_any(children)
-            raise CommandError(f"The {ended.name} ended with status {ended.exitcode}.")
+            self._watch(children)
         except processes.Stopped:
             self.stdout.write("\nStopping.")
         finally:
             processes.stop(children)
+
+    def _watch(self, children: list[ForkProcess]) -> None:
+        """A worker that ends is started again, and what it held is free for it; without the web server all ends."""
+        while (ended := processes.wait_any(children)) is not children[0]:
+            self.stderr.write(f"The worker ended with status {ended.exitcode}; another takes over.")
+            worker_lost(pid=ended.pid or 0)
+            time.sleep(RESTART_S)
+            children[children.index(ended)] = processes.start("worker", _worker)
+        raise CommandError(f"The web server ended with status {ended.exitcode}.")
 
     def _announce(self, options: dict[str, Any], web: ForkProcess) -> None:
         host = "127.0.0.1" if options["host"] in ("0.0.0.0", "::") else options["host"]  # noqa: S104
