@@ -32,7 +32,7 @@ class Tables:
 
 
 def _powers(rng: np.random.Generator, count: int, most: int) -> Array:
-    return 2.0 ** rng.integers(0, most + 1, count)
+    return np.asarray(2.0 ** rng.integers(0, most + 1, count), dtype=np.float64)
 
 
 def _layout(rng: np.random.Generator, count: int, gpu: Gpu, *, training: bool) -> Layout:

@@ -103,9 +103,12 @@ def _slower(speed: Record, factor: Column) -> Record:
 
 
 def rows(record: Record, index: int) -> Record:
-    """Row `index` of a record of arrays (dataclasses, named tuples, mappings and arrays, nested); what has no rows
-    is shared."""
-    return _row(record, index)
+    """Row `index` of a record of arrays (dataclasses, named tuples, mappings and arrays, nested).
+
+    What has no rows is shared.
+    """
+    row: Record = _row(record, index)
+    return row
 
 
 @lru_cache(maxsize=64)
@@ -117,7 +120,7 @@ def _row(record: Any, index: int) -> Any:
     if getattr(record, "ndim", None) is not None:
         return record[index] if record.ndim else record
     if is_dataclass(record):
-        kind = type(record)
+        kind: Any = type(record)
         return kind(*[_row(getattr(record, name), index) for name in _names(kind)])
     if isinstance(record, tuple) and hasattr(record, "_fields"):
         return type(record)(*[_row(value, index) for value in record])
