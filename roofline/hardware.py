@@ -179,5 +179,5 @@ def gpu_columns(gpus: Sequence[Gpu]) -> columns.Gpu:
 @cache
 def presets() -> dict[str, Gpu]:
     """The shipped accelerators by slug, from data/gpus.csv."""
-    with resources.files("roofline").joinpath("data/gpus.csv").open(encoding="utf-8", newline="") as lines:
+    with resources.files("roofline").joinpath("data/gpus.csv").open(encoding="utf-8") as lines:
         return {row["slug"]: Gpu.from_spec(row) for row in csv.DictReader(lines) if row["mem_bandwidth_gbs"]}
