@@ -49,6 +49,7 @@ class Rates(NamedTuple):
     expert_kernels: float
     stream: float
     overlap: float
+    wave: float
     launch: float
     grouped: Column
     grouped_width: float
@@ -154,6 +155,7 @@ def resolve(batch: Batch, c: TrainingCoefficients) -> Rates:
         expert_kernels=c["expert_kernels"],
         stream=c["stream"],
         overlap=c["overlap"],
+        wave=c["wave"],
         launch=c["launch"],
         grouped=c["grouped"],
         grouped_width=c["grouped_width"],

@@ -24,7 +24,7 @@ from roofline.training.families import CURRENT_YEAR, computed_precision, family,
 
 Floats = NDArray[np.float64]
 LEVELS = ("family", "framework", "design", "era", "model")
-ERAS = (2024.0, 2025.2, 2025.6, 2026.0, 2026.4)  # years between which software is one era
+ERAS = (2024.0, 2024.7, 2025.2, 2025.6, 2025.8, 2026.0, 2026.4)  # years between which software is one era
 BASES = (
     "no measured run of this GPU family and precision",
     "measured runs of this GPU family and precision",

@@ -22,6 +22,7 @@ MISALIGNED = 0.94 / 0.61  # time of a product with a dimension that is not: 61 %
 ATTENTION_BACKWARD = 2.5  # five products of the size of two
 SELECTIVE_SHARE = 0.12  # element-wise work that recomputation of single modules repeats
 ROW_TILE = 64.0  # rows that a product is padded to
+TILE = 128.0  # rows and columns of the output tile that one SM works on
 TILE_ROWS = 128.0  # rows by which one expert's product is padded, twice the mean
 
 
@@ -124,16 +125,23 @@ def projection_kinds(batch: Batch, shape: Shape) -> list[Projection]:
     ]
 
 
+def _idle_wave(rows: Column, columns: Column, hidden: Column, batch: Batch) -> Column:
+    """Mean share of a product's waves of tiles that stays empty: half a wave over the number of waves, for products of `columns` and of
+    `hidden` columns alike."""
+    tiles = np.ceil(rows * (1.0 / TILE)) * (1.0 / TILE)
+    return 0.25 * batch.gpu.sms * (1.0 / columns + 1.0 / hidden) / tiles
+
+
 def projections(batch: Batch, rates: Rates, shape: Shape) -> Operator:
     """All dense products of the layers as one operator; `projection_kinds` tells them apart."""
     model, tp = batch.model, batch.layout.tp
     hidden = model.hidden
     weights = model.attention_params + model.mlp_params + model.shared_expert_params + model.recurrent_params
-    blocks = shape.attention_layers + 1.5 * model.recurrent_layers + 2.0 * (model.mlp_layers + model.moe_layers)
+    shared = model.moe_layers * (model.shared_width > 0)
+    blocks = np.maximum(2.0 * (shape.attention_layers + model.recurrent_layers + model.mlp_layers + shared), 1.0)
     split = weights / (hidden * tp)
-    work = product_time(
-        shape.tokens, weights / tp, split + blocks * hidden, rates.peak * rates.gemm, rates.element_bytes, batch, rates
-    )
+    rate = rates.peak * rates.gemm / (1.0 + rates.wave * _idle_wave(shape.tokens, split / blocks, hidden, batch))
+    work = product_time(shape.tokens, weights / tp, split + blocks * hidden, rate, rates.element_bytes, batch, rates)
     casts = (
         rates.casts
         * (BF16 + rates.element_bytes)
@@ -141,7 +149,7 @@ def projections(batch: Batch, rates: Rates, shape: Shape) -> Operator:
         * (0.5 * split + blocks * hidden)
         / (batch.gpu.bandwidth * rates.stream)
     )
-    launches = rates.launch * 2.0 * blocks
+    launches = rates.launch * blocks
     work = work._replace(time=work.time + casts + launches, latency=launches)
     return Operator("projections", work, 1.0, 1.0 + shape.trained, shape.again, True, True)
 

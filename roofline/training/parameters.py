@@ -20,6 +20,7 @@ class Parameter(NamedTuple):
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter("stream", 0.80, 0.1, True, "1", "share of the memory bandwidth that streaming kernels reach"),
     Parameter("overlap", 0.10, 1.0, True, "1", "how much arithmetic and memory traffic of one product add up"),
+    Parameter("wave", 0.50, 0.5, True, "1", "how much of a partly filled last wave of tiles is lost"),
     Parameter("launch", 3e-6, 0.5, False, "s", "gap between kernels"),
     Parameter("casts_fp8", 1.0, 0.5, False, "1", "passes over the operands that convert them to 8 bit"),
     Parameter("casts_mxfp8", 2.0, 0.5, False, "1", "the same for block-scaled 8 bit, along rows and columns"),
@@ -36,7 +37,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("scan", 0.10, 0.7, False, "1", "share of the peak that recurrent scans reach"),
     Parameter("adapter_passes", 3.0, 0.5, False, "1", "passes over projection outputs that low-rank adapters add"),
     Parameter("dequantise", 2.0, 0.5, False, "1", "time of the 4-bit conversion over its traffic at stream speed"),
-    Parameter("grouped", 0.90, 0.5, True, "1", "grouped product over dense product, wide experts"),
+    Parameter("grouped", 0.97, 0.3, True, "1", "grouped product over dense product, wide experts"),
     Parameter(
         "grouped_width",
         500.0,

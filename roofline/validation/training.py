@@ -75,7 +75,9 @@ def _peaks(found: Sequence[Run]) -> Iterator[Residual]:
         yield _residual(run, index, MEMORY, run.peak_memory_bytes, predicted[index], np.nan, np.nan)
 
 
-def _residual(run: Run, index: int, quantity: str, measured: float, predicted: float, low: float, high: float) -> Residual:
+def _residual(
+    run: Run, index: int, quantity: str, measured: float, predicted: float, low: float, high: float
+) -> Residual:
     return Residual(
         id=run.id or str(index + 1),
         quantity=quantity,

@@ -32,6 +32,7 @@ LORA_RANK = re.compile(r"(?:LoRA r|rank[ =])(\d+)", re.IGNORECASE)
 PIPELINED = re.compile(r"1F1B|PP/EP degree not printed")
 HINTED_LAYERS = re.compile(r"(?:^|;)layers=(\d+)")
 MONTH = re.compile(r"(20\d\d)(?:-(\d\d))?")
+ROUNDS = "mlcommons"  # whose entries carry placeholders for versions: the round's date tells more
 UNUSABLE = ("OUTLIER", "WARNING", "SUSPECT", "PROXY", "truncated")  # words in the notes of rows that no fit may use
 FRAMEWORK_WORDS = (  # first match decides
     ("megatron-bridge", "nemo"),
@@ -338,7 +339,7 @@ def software_year(row: Row) -> float:
     version = release_year("", row.get("framework", ""))
     published = MONTH.match(row.get("source_date", ""))
     date = float(published[1]) + (float(published[2] or 6) - 0.5) / 12 if published else math.nan
-    if math.isnan(version):
+    if math.isnan(version) or row.get("source", "").startswith(ROUNDS):
         return date
     return version if math.isnan(date) else min(max(version, date - 1.0), date + 0.1)
 
