@@ -14,7 +14,7 @@ from .test_reading import zipped
 
 def imported(*paths: Path) -> list[dict[str, Any]]:
     out = io.StringIO()
-    call_command("import_runs", *map(str, paths), stdout=out)
+    call_command("import_runs", "--dry-run", *map(str, paths), stdout=out)
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from ..canonical import TEXT_FIELDS, Run
 from ..columns import (
+    AMBIGUOUS_RATE,
     ASKED,
     BOTH_LENGTHS,
     TOTAL_INPUT,
@@ -40,8 +41,11 @@ def table_result(table: Table) -> ParseResult:
     if any(normal(label) in REQUEST_LABELS for label in table.header):
         return ParseResult.refused("one row a request: give the statistics of the whole run instead")
     comma = uses_decimal_comma(table.rows, table.delimiter)
+    bare = [column.label.strip() for column in columns if column.field == AMBIGUOUS_RATE]
     columns = resolved(columns, table, comma)
     result = ParseResult(needs_confirmation=True, notes=[*table.notes, mapping_note(table, columns)])
+    if bare and any(column.field == "output_tokens_per_s" for column in columns):
+        result.notes.append(f"{bare[0]!r} does not say which tokens: taken as output tokens of the whole system")
     if comma:
         result.notes.append("numbers are written with a decimal comma")
     above = None

@@ -39,6 +39,8 @@ def report_run(report: dict[str, Any]) -> Run:
     put_text(run, "kv_cache", engine.get("kv_cache_dtype"), "engine.kv_cache_dtype")
     put_text(run, "gpu", machine.get("name"), "machine.name")
     put_all(run, world, WORLD, "world_info.")
+    if run.tp:
+        run.derive("gpu_count", run.tp * (run.pp or 1), "world_info.tp_size x pp_size")
     put_all(run, as_dict(report.get("request_info")), REQUESTS, "request_info.")
     put_all(run, as_dict(report.get("performance")), PERFORMANCE, "performance.")
     put_all(run, as_dict(report.get("streaming_metrics")), STREAMING, "streaming_metrics.")
@@ -181,7 +183,7 @@ def console_run(text: str) -> Run:
 
 def _put_world(run: Run, text: str) -> None:
     """GPUs = system rate / rate per GPU where both are printed, else tp x pp."""
-    match = re.search(r"Per GPU Output Throughput \(tps/gpu\):\s+([\d.,]+)", text)
+    match = re.search(r"Per GPU Output Throughput \([^)\n]{1,30}\):\s+([\d.,]{1,30})", text)
     per_gpu = number(match[1]) if match else None
     if per_gpu and run.output_tokens_per_s:
         ratio = run.output_tokens_per_s / per_gpu

@@ -103,9 +103,17 @@ def serve_run(record: dict[str, Any]) -> Run | Refusal:
         return Refusal(f"no request completed ({run.failed or 'all'} failed): the zeros in it are no measurement")
     put_all(run, record, latency_table(METRICS))
     put_percentiles(run, record, METRICS)
+    _check_spread(run, record)
     if record.get("rtfx") and not run.output_tokens_per_s:
         run.notes.append("speech recognition run: rtfx is the speed against real time")
     return run
+
+
+def _check_spread(run: Run, record: Mapping[str, Any]) -> None:
+    """No spread at all over many requests is no measurement of many requests."""
+    for metric in METRICS:
+        if record.get(f"std_{metric}_ms") == 0 and (run.completed or 0) > 1 and record.get(f"mean_{metric}_ms"):
+            run.warnings.append(f"std_{metric}_ms is 0 over {run.completed} requests: a copied or constant value")
 
 
 class VllmServe:
