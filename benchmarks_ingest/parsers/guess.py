@@ -63,7 +63,7 @@ GPU_NAMES = (
     "Strix Halo",
 )
 _GPU = re.compile(
-    r"(?<![A-Za-z0-9])(?:(\d{1,4})\s*[x×]\s*(?:NVIDIA[\s_-]*|AMD[\s_-]*(?:Instinct[\s_-]*)?)?)?"
+    r"(?<![A-Za-z0-9])(?:(\d{1,4})\s*[x×]\s*(?:NVIDIA[\s_-]*|AMD[\s_-]*(?:Instinct[\s_-]*)?)?|(\d{1,2})(?=MI\d))?"
     f"({'|'.join(re.sub('[ -]', '[ _-]?', name) for name in GPU_NAMES)})"
     r"((?:[\s_-]?(?:SXM\d?|PCIe|NVL|HBM\d?e?|\d{2,3}\s?GB))*)(?:[\s_]*[x×*]\s*(\d{1,4}))?(?![A-Za-z0-9])",
     re.IGNORECASE,
@@ -124,7 +124,7 @@ class Guess:
 
     def to_json(self) -> dict[str, Any]:
         """As printed beside a run."""
-        return asdict(self)
+        return {**asdict(self), "confidence": round(self.confidence, 2)}
 
 
 def guesses(run: Run, name: str, content: str = "") -> list[Guess]:
@@ -221,8 +221,8 @@ def find_gpu(text: str) -> tuple[str | None, int | None]:
     match = _GPU.search(text[:20_000])
     if match is None:
         return None, None
-    before, name, form, after = match.groups()
-    count = before or after
+    before, glued, name, form, after = match.groups()
+    count = before or glued or after
     return (name.upper() if not name.lower().startswith(("tpu", "v", "rtx", "gaudi", "strix")) else name) + (
         form or ""
     ).rstrip(" _-"), int(count) if count else None

@@ -146,7 +146,8 @@ def test_units_and_durations() -> None:
 @pytest.mark.parametrize(
     ("text", "gpu", "count"),
     [("gptoss_fp4_h200_tp8_conc16", "H200", None), ("8xMI300X_2xEPYC", "MI300X", 8), ("A100-80GB", "A100-80GB", None),
-     ("8× NVIDIA L20", "L20", 8), ("xd670_h200_x16_vllm", "H200", 16), ("nothing here", None, None)],
+     ("8× NVIDIA L20", "L20", 8), ("xd670_h200_x16_vllm", "H200", 16),
+        ("4Mi300x-throughput-quark", "MI300X", 4), ("nothing here", None, None)],
 )  # fmt: skip
 def test_gpus_are_found_in_names(text: str, gpu: str | None, count: int | None) -> None:
     assert find_gpu(text) == (gpu, count)
