@@ -1,8 +1,8 @@
 """Fit of everything measured about serving: `python -m roofline.fitting.serving` writes coefficients/serving*.csv.
 
-For each fold of cross-validation and for all points together: the coefficients of the physics, then the corrections on top of it. Intervals are the
-quantiles of errors of points that were predicted without their fold, by how near the nearest measurement was; for what is far, of points predicted
-without their GPU or their model.
+For each fold of cross-validation and for all points together: the coefficients of the physics, then the corrections on top of it.
+Intervals are the quantiles of errors of points that were predicted without their fold, by how near the nearest measurement was; for
+what is far, of points predicted without their GPU or their model.
 """
 
 import csv
@@ -53,7 +53,9 @@ def effects_of(p: Problem, values: Values, used: NDArray[np.bool_]) -> Effects:
     return fit_effects(p, p.predicted(predict(p.batch, p.room, c)), run_features(p, c), used)
 
 
-def left_out(p: Problem, values: Sequence[Values], known: dict[str, str], group: Callable[[Run], int]) -> tuple[Array, Array]:
+def left_out(
+    p: Problem, values: Sequence[Values], known: dict[str, str], group: Callable[[Run], int]
+) -> tuple[Array, Array]:
     """Every comparison predicted with corrections that saw nothing of its group; physics of the fold's own coefficients."""
     fold = np.array([group(run) for run in p.runs])[p.rows]
     out, near = np.empty(len(p.rows)), np.zeros(len(p.rows))
@@ -64,7 +66,9 @@ def left_out(p: Problem, values: Sequence[Values], known: dict[str, str], group:
     return out, near
 
 
-def interval_rows(p: Problem, near: Sequence[tuple[Array, Array]], far: Sequence[tuple[Array, Array]]) -> list[dict[str, Any]]:
+def interval_rows(
+    p: Problem, near: Sequence[tuple[Array, Array]], far: Sequence[tuple[Array, Array]]
+) -> list[dict[str, Any]]:
     """Quantiles of ln(measured / predicted) by quantity, nearness and engine; engine blank: all of them."""
     engine = np.array([p.runs[i].engine for i in p.rows])
     cells: dict[tuple[str, int, str], list[float]] = {}
@@ -80,7 +84,8 @@ def interval_rows(p: Problem, near: Sequence[tuple[Array, Array]], far: Sequence
     for (quantity, rank, name), values in sorted(cells.items()):
         if len(values) >= FEWEST or (not name and len(values) >= 8):
             low, high = np.quantile(values, [LOW, HIGH])
-            rows.append({"quantity": quantity, "nearness": rank, "engine": name, "low": round(float(low), 4), "high": round(float(high), 4), "n": len(values)})
+            bounds = {"low": round(float(low), 4), "high": round(float(high), 4)}
+            rows.append({"quantity": quantity, "nearness": rank, "engine": name, **bounds, "n": len(values)})
     return rows
 
 
@@ -102,7 +107,9 @@ def value_rows(fold: str, values: Values, count: int) -> list[dict[str, Any]]:
             "level": level,
             "value": f"{value:.6g}",
             "n": count if sources[name, level].spread else "",
-            "source": f"{SOURCE}; prior {sources[name, level].source}" if sources[name, level].spread else sources[name, level].source,
+            "source": f"{SOURCE}; prior {sources[name, level].source}"
+            if sources[name, level].spread
+            else sources[name, level].source,
         }
         for (name, level), value in values.items()
     ]
@@ -110,10 +117,11 @@ def value_rows(fold: str, values: Values, count: int) -> list[dict[str, Any]]:
 
 def effect_rows(fold: str, effects: Effects) -> list[dict[str, Any]]:
     """Rows of serving_corrections.csv."""
-    return [
-        {"fold": fold, "quantity": q, "group": group, "level": level, **{n: f"{v:.4f}".rstrip("0").rstrip(".") for n, v in zip(FEATURES, values, strict=True)}}
-        for (q, group, level), values in effects.items()
-    ]
+    rows = []
+    for (quantity, group, level), values in effects.items():
+        short = {name: f"{value:.4f}".rstrip("0").rstrip(".") for name, value in zip(FEATURES, values, strict=True)}
+        rows.append({"fold": fold, "quantity": quantity, "group": group, "level": level, **short})
+    return rows
 
 
 def main(log: Callable[[str], Any] = lambda text: sys.stderr.write(text + "\n")) -> None:
@@ -133,15 +141,24 @@ def main(log: Callable[[str], Any] = lambda text: sys.stderr.write(text + "\n"))
         held = fold == k
         found, distance = corrected(p, values[k], effects[k], known)
         predicted[held], near[held] = found[held], distance[held]
-    far = [left_out(p, values, known, lambda run: fold_of_text(run.gpu.slug)), left_out(p, values, known, lambda run: fold_of_text(run.model))]
+    far = [
+        left_out(p, values, known, group)
+        for group in (lambda run: fold_of_text(run.gpu.slug), lambda run: fold_of_text(run.model))
+    ]
     names = [*(str(k) for k in range(FOLDS)), ""]
-    write("serving.csv", ("fold", "name", "level", "value", "n", "source"), [row for n, v in zip(names, values, strict=True) for row in value_rows(n, v, len(p.rows))])
-    write("serving_corrections.csv", ("fold", "quantity", "group", "level", *FEATURES), [row for n, e in zip(names, effects, strict=True) for row in effect_rows(n, e)])
-    write("serving_models.csv", ("total_params", "kind"), [{"total_params": size, "kind": kind} for size, kind in sorted(known.items(), key=lambda pair: int(pair[0]))])
-    write("serving_intervals.csv", ("quantity", "nearness", "engine", "low", "high", "n"), interval_rows(p, [(predicted, near)], [(predicted, near), *far]))
+    counted = [row for name, found in zip(names, values, strict=True) for row in value_rows(name, found, len(p.rows))]
+    write("serving.csv", ("fold", "name", "level", "value", "n", "source"), counted)
+    shrunk = [row for name, found in zip(names, effects, strict=True) for row in effect_rows(name, found)]
+    write("serving_corrections.csv", ("fold", "quantity", "group", "level", *FEATURES), shrunk)
+    models = [{"total_params": size, "kind": known[size]} for size in sorted(known, key=int)]
+    write("serving_models.csv", ("total_params", "kind"), models)
+    bounds = interval_rows(p, [(predicted, near)], [(predicted, near), *far])
+    write("serving_intervals.csv", ("quantity", "nearness", "engine", "low", "high", "n"), bounds)
     for quantity in INFORMS:
         error = np.abs(predicted / p.measured - 1.0)[p.quantity == quantity]
-        log(f"{quantity:24s} n {len(error):5d} median {100 * np.median(error):5.1f} % p90 {100 * np.quantile(error, 0.9):5.1f} %")
+        log(
+            f"{quantity:24s} n {len(error):5d} median {100 * np.median(error):5.1f} % p90 {100 * np.quantile(error, 0.9):5.1f} %"
+        )
 
 
 if __name__ == "__main__":

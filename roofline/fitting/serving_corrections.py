@@ -82,11 +82,13 @@ def fit_effects(p: Problem, predicted: Array, x: Array, used: NDArray[np.bool_])
     effects: Effects = {}
     for quantity in dict.fromkeys(name for name, _ in INFORMS.values()):
         signs = {name: sign for name, (target, sign) in INFORMS.items() if target == quantity}
-        at = np.array([i for i in np.flatnonzero(used) if p.quantity[i] in signs and _informs(p, i)])
+        at = np.array([i for i in np.flatnonzero(used) if p.quantity[i] in signs and _informs(p, int(i))])
         if len(at) == 0:
             continue
         at, noise = _thinned(p, at)
-        residual = np.clip(np.log(p.measured[at] / predicted[at]), -FURTHEST, FURTHEST) * np.array([signs[str(p.quantity[i])] for i in at])
+        residual = np.clip(np.log(p.measured[at] / predicted[at]), -FURTHEST, FURTHEST) * np.array(
+            [signs[str(p.quantity[i])] for i in at]
+        )
         runs = [p.runs[i] for i in p.rows[at]]
         effects |= {(quantity, *key): values for key, values in _ridge(runs, x[p.rows[at]], residual, noise).items()}
     return effects
@@ -102,7 +104,7 @@ def _configuration(run: Run) -> tuple[Any, ...]:
 
 
 def _thinned(p: Problem, at: NDArray[np.intp]) -> tuple[NDArray[np.intp], Array]:
-    """At most MOST_POINTS of a configuration, spread over its range, with the noise of each: a point that stands for several is less noisy."""
+    """At most MOST_POINTS of a configuration, spread over its range, with the noise of each: one that stands for several is less noisy."""
     cells: dict[Any, list[int]] = {}
     for i in at:
         cells.setdefault((*_configuration(p.runs[p.rows[i]]), p.quantity[i]), []).append(int(i))
@@ -130,7 +132,11 @@ def _ridge(runs: Sequence[Run], x: Array, residual: Array, noise: Array) -> dict
     for (group, level, feature), value in zip(names, solution, strict=True):
         slope = PRIOR[group][0 if feature == 0 else 1]
         found.setdefault((group, level), np.zeros(len(FEATURES)))[feature] = value * slope
-    return {key: values for key, values in found.items() if np.max(np.abs(values)) > SMALLEST or key[0] in ("eg", "em", "egm")}
+    return {
+        key: values
+        for key, values in found.items()
+        if np.max(np.abs(values)) > SMALLEST or key[0] in ("eg", "em", "egm")
+    }
 
 
 def _design(runs: Sequence[Run], x: Array) -> tuple[Any, list[tuple[str, str, int]]]:

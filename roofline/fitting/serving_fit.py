@@ -81,14 +81,18 @@ def priors() -> dict[tuple[str, str], float]:
     return {(prior.name, prior.level): prior.value for prior in PRIORS}
 
 
-def fit(p: Problem, used: NDArray[np.bool_], free: Sequence[Prior] = tuple(x for x in PRIORS if x.spread > 0)) -> dict[tuple[str, str], float]:
+FREE = tuple(prior for prior in PRIORS if prior.spread > 0)
+
+
+def fit(p: Problem, used: NDArray[np.bool_], free: Sequence[Prior] = FREE) -> dict[tuple[str, str], float]:
     """Values that explain the comparisons `used` best, given the priors."""
     p, weight = _thinned(p, used)
     values = priors()
     scale = np.array([prior.spread for prior in free])
 
     def unpack(x: Array) -> dict[tuple[str, str], float]:
-        return {**values, **{(prior.name, prior.level): prior.value * float(np.exp(step)) for prior, step in zip(free, x * scale, strict=True)}}
+        moved = (prior.value * float(np.exp(step)) for prior, step in zip(free, x * scale, strict=True))
+        return values | {(prior.name, prior.level): value for prior, value in zip(free, moved, strict=True)}
 
     def residuals(x: Array) -> Array:
         speed = predict(p.batch, p.room, build(unpack(x), p.gpus))
@@ -96,13 +100,17 @@ def fit(p: Problem, used: NDArray[np.bool_], free: Sequence[Prior] = tuple(x for
         robust = np.sign(error) * np.sqrt(2.0 * (np.sqrt(1.0 + error * error) - 1.0))
         return np.concatenate([robust * np.sqrt(weight), x])
 
-    found = least_squares(residuals, np.zeros(len(free)), method="trf", max_nfev=12, xtol=1e-3, ftol=3e-4, diff_step=1e-3)
+    found = least_squares(
+        residuals, np.zeros(len(free)), method="trf", max_nfev=12, xtol=1e-3, ftol=3e-4, diff_step=np.array([1e-3])
+    )
     return unpack(found.x)
 
 
 def _thinned(p: Problem, used: NDArray[np.bool_]) -> tuple[Problem, Array]:
-    """At most MOST_POINTS comparisons of a configuration and quantity, spread over its range, and the weight of each. A configuration with many
-    points would else decide alone; those left out stand for more, but less than in proportion."""
+    """At most MOST_POINTS comparisons of a configuration and quantity, spread over its range, and the weight of each.
+
+    A configuration with many points would else decide alone; those left out stand for more, but less than in proportion.
+    """
     cells: dict[Any, list[int]] = {}
     for at in np.flatnonzero(used):
         if p.quantity[at] in TARGETS:
@@ -119,5 +127,7 @@ def _thinned(p: Problem, used: NDArray[np.bool_]) -> tuple[Problem, Array]:
     place = {run: i for i, run in enumerate(runs)}
     batch, gpus = batch_of([p.runs[run] for run in runs])
     rows = np.array([place[int(p.rows[at])] for at in kept])
-    thin = Problem([p.runs[run] for run in runs], batch, memory.serving(batch), gpus, p.quantity[kept], rows, p.measured[kept])
+    thin = Problem(
+        [p.runs[run] for run in runs], batch, memory.serving(batch), gpus, p.quantity[kept], rows, p.measured[kept]
+    )
     return thin, np.array(weight)

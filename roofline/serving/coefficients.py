@@ -1,11 +1,10 @@
 """Measured behaviour of serving engines and of GPUs under them: read from coefficients/serving.csv, bound to a catalogue of GPUs.
 
-The file holds one row for each (fold, name, level): fold blank is fitted on all reference runs, fold k on those outside fold k. A level is an engine, a
-GPU family, a number format, a kind of link, or blank for one number that holds everywhere.
+The file holds one row for each (fold, name, level): fold blank is fitted on all reference runs, fold k on those outside fold k.
+A level is an engine, a GPU family, a number format, a kind of link, or blank for one number that holds everywhere.
 """
 
 import csv
-from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -47,21 +46,6 @@ SCALARS = (
     "state_memory",  # share of the streaming bandwidth that recurrent state reaches
     "small_gemm_rows",  # rows at which a GEMM of few rows reaches half of its efficiency
 )
-BY_ENGINE = (
-    "kernel_s",  # s for each kernel, tail and gap to the next one included
-    "step_s",  # s of scheduling, sampling and host work of a step
-    "sequence_s",  # the same, for each sequence of the step
-    "request_s",  # s until a request reaches the scheduler, and from the first token back
-    "prefill_passes",  # prefill passes until the first token
-    "first_steps",  # decode steps until the first token is through: the step that runs, and steps that a stream gathers
-    "burst",  # share of a benchmark's requests that its opening burst delays, by half the burst
-    "interference",  # how much of a prefill pass running sequences wait for
-    "mixes",  # share of prefill passes that also carry decode tokens
-    "trend",  # speed-up in a year of software, as a logarithm
-    "queue",  # waiting for other prompts, against M/D/1
-    "engine_compute",  # compute efficiency of its kernels against the common one
-    "engine_memory",  # the same of memory
-)
 REFERENCE_YEAR = 2026.0
 
 
@@ -74,7 +58,27 @@ class OfGpu(NamedTuple):
     accumulate: Any  # 16-bit matrix rate with 16-bit against 32-bit accumulation
 
 
-OfEngine = namedtuple("OfEngine", BY_ENGINE)  # type: ignore[misc]  # columns looked up by engine: the fields of BY_ENGINE
+class OfEngine(NamedTuple):
+    """Columns looked up by engine."""
+
+    kernel_s: Any  # s for each kernel, tail and gap to the next one included
+    step_s: Any  # s of scheduling, sampling and host work of a step
+    sequence_s: Any  # the same, for each sequence of the step
+    request_s: Any  # s until a request reaches the scheduler, and from the first token back
+    prefill_passes: Any  # prefill passes until the first token
+    first_steps: (
+        Any  # decode steps until the first token is through: the step that runs, and steps that a stream gathers
+    )
+    burst: Any  # share of a benchmark's requests that its opening burst delays, by half the burst
+    interference: Any  # how much of a prefill pass running sequences wait for
+    mixes: Any  # share of prefill passes that also carry decode tokens
+    trend: Any  # speed-up in a year of software, as a logarithm
+    queue: Any  # waiting for other prompts, against M/D/1
+    engine_compute: Any  # compute efficiency of its kernels against the common one
+    engine_memory: Any  # the same of memory
+
+
+BY_ENGINE = OfEngine._fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,22 +134,27 @@ def build(values: Values, gpus: Sequence[Gpu]) -> ServingCoefficients:
 @cache
 def _half_accumulate() -> Mapping[str, float]:
     """GPUs whose 16-bit matrix products run faster with 16-bit accumulation (GeForce), and by how much."""
-    with resources.files("roofline").joinpath("data/gpus.csv").open(encoding="utf-8", newline="") as lines:
-        pairs = {row["slug"]: (row["fp16_dense_tflops_fp16_accumulate"], row["fp16_dense_tflops"]) for row in csv.DictReader(lines)}
+    with resources.files("roofline").joinpath("data/gpus.csv").open(encoding="utf-8") as lines:
+        pairs = {
+            row["slug"]: (row["fp16_dense_tflops_fp16_accumulate"], row["fp16_dense_tflops"])
+            for row in csv.DictReader(lines)
+        }
     return {slug: max(float(fast) / float(usual), 1.0) for slug, (fast, usual) in pairs.items() if fast and usual}
 
 
 @cache
 def shipped(fold: str = "") -> Values:
     """The shipped values of one fold by (name, level); blank: fitted on all reference runs."""
-    with resources.files("roofline").joinpath("coefficients/serving.csv").open(encoding="utf-8", newline="") as lines:
-        return {(row["name"], row["level"]): float(row["value"]) for row in csv.DictReader(lines) if row["fold"] == fold}
+    with resources.files("roofline").joinpath("coefficients/serving.csv").open(encoding="utf-8") as lines:
+        return {
+            (row["name"], row["level"]): float(row["value"]) for row in csv.DictReader(lines) if row["fold"] == fold
+        }
 
 
 @cache
 def known_models() -> dict[str, str]:
     """Kind of each measured model by its number of parameters, as text."""
-    with resources.files("roofline").joinpath("coefficients/serving_models.csv").open(encoding="utf-8", newline="") as lines:
+    with resources.files("roofline").joinpath("coefficients/serving_models.csv").open(encoding="utf-8") as lines:
         return {row["total_params"]: row["kind"] for row in csv.DictReader(lines)}
 
 
@@ -154,7 +163,10 @@ MOST_BOUND = 64  # catalogues kept
 
 
 def load(gpus: tuple[Gpu, ...], fold: str = "") -> ServingCoefficients:
-    """The shipped coefficients of one fold, bound to a catalogue of GPUs. Kept by identity: hashing a catalogue takes longer than a prediction."""
+    """The shipped coefficients of one fold, bound to a catalogue of GPUs.
+
+    Kept by identity: hashing a catalogue takes longer than a prediction.
+    """
     known = _BOUND.get((id(gpus), fold))
     if known is None or known[0] is not gpus:
         if len(_BOUND) >= MOST_BOUND:
@@ -167,7 +179,14 @@ def load(gpus: tuple[Gpu, ...], fold: str = "") -> ServingCoefficients:
 def textbook(gpus: Sequence[Gpu], fold: str = "") -> ServingCoefficients:
     """Coefficients of the textbook roofline, for comparison: every efficiency 1, nothing between the kernels, prompts served at once."""
     shares = {name: 1.0 for name, _ in shipped(fold)}
-    nothing = {name: 0.0 for name in SCALARS + BY_ENGINE if name.endswith("_s") or name.endswith(("_kernels", "_passes"))}
-    idle = {"first_steps": 0.0, "link_s": 0.0, "rank_s": 0.0, "burst": 0.0, "trend": 0.0, "queue": 0.0, "moe_tile": 0.0, "expert_imbalance": 0.0, "small_gemm_rows": 0.0}
+    nothing = {name: 0.0 for name in SCALARS + BY_ENGINE if name.endswith(("_s", "_kernels", "_passes"))}
+    idle = dict.fromkeys(
+        ("first_steps", "burst", "trend", "queue", "moe_tile", "expert_imbalance", "small_gemm_rows"), 0.0
+    )
+    idle |= {"link_s": 0.0, "rank_s": 0.0}
     values = {key: (shares | nothing | idle | {"prefill_passes": 1.0})[key[0]] for key in shipped(fold)}
-    return replace(build(values, gpus), compute=np.ones((len(gpus), len(COMPUTE_TYPES))), gpu=np.ones((len(OfGpu._fields), len(gpus))))
+    return replace(
+        build(values, gpus),
+        compute=np.ones((len(gpus), len(COMPUTE_TYPES))),
+        gpu=np.ones((len(OfGpu._fields), len(gpus))),
+    )

@@ -1,8 +1,9 @@
 """What the physics misses, as measured: offsets and slopes of ln(measured / predicted) by engine, GPU, model and number format.
 
-Effects are fitted by ridge regression, so each is shrunk towards zero by how little was measured, and add up from the general to the particular (engine;
-engine and GPU; engine, GPU and model …). A slope is per unit of a feature of the predicted steady state. A model is recognised by its exact
-number of parameters. What was never measured has no effect of its own and keeps those of its engine, GPU family and kind of model.
+Effects are fitted by ridge regression, so each is shrunk towards zero by how little was measured, and add up from the general
+to the particular (engine; engine and GPU; engine, GPU and model …). A slope is per unit of a feature of the predicted steady
+state. A model is recognised by its exact number of parameters. What was never measured has no effect of its own and keeps those
+of its engine, GPU family and kind of model.
 """
 
 import csv
@@ -27,7 +28,21 @@ QUANTITIES = ("decode", "saturated", "ttft", "ttft_open", "prefill")  # of time;
 DECODE, SATURATED, TTFT, TTFT_OPEN, PREFILL = range(len(QUANTITIES))
 KINDS = ("dense", "moe", "mla", "hybrid")
 # How a point was measured: with which back end or benchmark. A scenario has none.
-VARIANTS = ("", "sweep", "mlperf", "static", "rocm", "hip", "rocwmma", "vulkan", "vulkan_radv", "vulkan_amdvlk", "cuda", "metal", "sycl")
+VARIANTS = (
+    "",
+    "sweep",
+    "mlperf",
+    "static",
+    "rocm",
+    "hip",
+    "rocwmma",
+    "vulkan",
+    "vulkan_radv",
+    "vulkan_amdvlk",
+    "cuda",
+    "metal",
+    "sycl",
+)
 FEATURES = ("intercept", "batch", "prompts", "overhead", "length")
 # What each group of effects is keyed by: e engine, v variant, f GPU family, g GPU, k kind of model, m model, w weight format.
 GROUPS = ("e", "ev", "ef", "ek", "ew", "eg", "em", "gw", "ekw", "efw", "egm", "evk", "egk")
@@ -44,7 +59,9 @@ class Corrections:
     gpus: int
     models: int
     sizes: Array  # parameters of the known models, ascending
-    near: NDArray[np.int8]  # (engines, GPUs, models): 2 the same model was measured there, 1 its engine and GPU or engine and model, 0 neither
+    near: NDArray[
+        np.int8
+    ]  # (engines, GPUs, models): 2 that model was measured there, 1 the engine with the GPU or the model, 0 neither
 
     def model_index(self, model: Model, kind: Column) -> Column:
         """Position of each model in the tables: known models first, then the four kinds."""
@@ -82,8 +99,11 @@ def kind_code(model: Model) -> Column:
 
 
 def features(running: Column, decode: Column, step: Column, overhead: Column, prompt: Column) -> Array:
-    """Features of a predicted steady state, last axis in the order of FEATURES: running sequences, share of prefill in the mean step, share of launches
-    and links in a decode step, prompt length. Scaled and centred so that slopes are comparable."""
+    """Features of a predicted steady state, last axis in the order of FEATURES.
+
+    Running sequences, share of prefill in the mean step, share of launches and links in a decode step, prompt length; scaled and
+    centred so that slopes are comparable.
+    """
     x = np.empty((*np.shape(step), len(FEATURES)))
     x[..., 0] = 1.0
     x[..., 1] = np.log2(np.maximum(running, 1.0)) * 0.25 - 1.0
@@ -99,9 +119,11 @@ Effects = dict[tuple[str, str, str], Array]  # (quantity, group, level) to the v
 @cache
 def shipped(fold: str = "") -> Effects:
     """The shipped effects of one fold; blank: fitted on all reference points."""
-    with resources.files("roofline").joinpath("coefficients/serving_corrections.csv").open(encoding="utf-8", newline="") as lines:
+    with resources.files("roofline").joinpath("coefficients/serving_corrections.csv").open(encoding="utf-8") as lines:
         rows = [row for row in csv.DictReader(lines) if row["fold"] == fold]
-    return {(row["quantity"], row["group"], row["level"]): np.array([float(row[name]) for name in FEATURES]) for row in rows}
+    return {
+        (row["quantity"], row["group"], row["level"]): np.array([float(row[name]) for name in FEATURES]) for row in rows
+    }
 
 
 NO_EFFECT = np.zeros(len(FEATURES))
@@ -149,5 +171,14 @@ def build(effects: Effects, gpus: Sequence[Gpu], kinds: dict[str, str]) -> Corre
             cells = (e, g, m) if isinstance(g, slice) or isinstance(m, slice) else (e, *np.ix_(g, m))
             near[cells] = np.maximum(near[cells], rank)
     by_variant -= by_variant[:, :, :1].copy()
-    flat = [table.reshape(-1, len(FEATURES)) for table in (by_gpu, by_model, by_format)]
-    return Corrections(*flat, by_variant, len(gpus), len(models), np.array([float(size) for size in sizes]), near)
+    width = len(FEATURES)
+    return Corrections(
+        by_gpu.reshape(-1, width),
+        by_model.reshape(-1, width),
+        by_format.reshape(-1, width),
+        by_variant,
+        len(gpus),
+        len(models),
+        np.array([float(size) for size in sizes]),
+        near,
+    )

@@ -23,15 +23,17 @@ def nearness(batch: Batch, c: ServingCoefficients) -> Column:
     assert batch.serving is not None
     if c.corrections is None:
         return np.zeros(1, dtype=np.int8)
-    return c.corrections.near[batch.serving.engine, batch.gpu.code, c.corrections.model_index(batch.model, kind_code(batch.model))]
+    return c.corrections.near[
+        batch.serving.engine, batch.gpu.code, c.corrections.model_index(batch.model, kind_code(batch.model))
+    ]
 
 
 @cache
 def _quantiles() -> dict[tuple[str, int, str], tuple[float, float, int]]:
-    with resources.files("roofline").joinpath("coefficients/serving_intervals.csv").open(encoding="utf-8", newline="") as lines:
-        return {
-            (row["quantity"], int(row["nearness"]), row["engine"]): (float(row["low"]), float(row["high"]), int(row["n"])) for row in csv.DictReader(lines)
-        }
+    with resources.files("roofline").joinpath("coefficients/serving_intervals.csv").open(encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    keys = [(row["quantity"], int(row["nearness"]), row["engine"]) for row in rows]
+    return {key: (float(row["low"]), float(row["high"]), int(row["n"])) for key, row in zip(keys, rows, strict=True)}
 
 
 @cache
@@ -41,7 +43,11 @@ def _table(quantity: str) -> Column:
     known = _quantiles()
     for rank in range(len(NEARNESS)):
         for e, engine in enumerate(ENGINES):
-            keys = [(quantity, near, name) for near in (rank, *range(rank - 1, -1, -1), *range(rank + 1, 3)) for name in (engine, "")]
+            keys = [
+                (quantity, near, name)
+                for near in (rank, *range(rank - 1, -1, -1), *range(rank + 1, 3))
+                for name in (engine, "")
+            ]
             table[rank, e] = next((known[key][:2] for key in keys if key in known), UNKNOWN)
     return table
 

@@ -1,4 +1,4 @@
-"""The operators of one scenario, decode step and prefill pass: FLOPs, bytes and time of one occurrence on one GPU, summed by the pass that predicts.
+"""The operators of one scenario, decode step and prefill pass: FLOPs, bytes and time of one occurrence on one GPU.
 
 The passes of `roofline.serving.step` time the projections of all layers together, as they share their rows; here that time is shared out by
 weights, so that the rows of a phase add up to its pass.
@@ -86,10 +86,13 @@ def _projections(model: One, k: Any, f: One, shape: One, work: Work) -> Iterator
 
 def _weights(model: One) -> list[tuple[str, float, float, bool]]:
     """(name, weights of all layers, layers, of attention) of every projection."""
-    query = model.full_layers * model.heads * model.qk_dim * (1 + model.query_gate) + model.window_layers * model.window_heads * model.window_qk_dim
+    query = model.full_layers * model.heads * model.qk_dim * (1 + model.query_gate)
+    query += model.window_layers * model.window_heads * model.window_qk_dim
     cached = model.full_kv_layers * model.kv_heads * (model.qk_dim + model.v_dim)
     cached += model.window_kv_layers * model.window_kv_heads * (model.window_qk_dim + model.window_v_dim)
-    output = model.full_layers * model.heads * model.v_dim + model.window_layers * model.window_heads * model.window_v_dim
+    output = (
+        model.full_layers * model.heads * model.v_dim + model.window_layers * model.window_heads * model.window_v_dim
+    )
     qkv, out = model.hidden * (query + cached), model.hidden * output
     plain = model.full_layers + model.window_layers
     up = (model.mlp_matrices - 1) / max(model.mlp_matrices, 1)
@@ -97,7 +100,12 @@ def _weights(model: One) -> list[tuple[str, float, float, bool]]:
     return [
         ("attention.qkv", qkv, plain, True),
         ("attention.output", out, plain, True),
-        ("attention.latent", max(model.attention_params - qkv - out, 0.0) if model.mla_layers else 0.0, model.mla_layers, True),
+        (
+            "attention.latent",
+            max(model.attention_params - qkv - out, 0.0) if model.mla_layers else 0.0,
+            model.mla_layers,
+            True,
+        ),
         ("recurrent.in", min(inner, model.recurrent_params), model.recurrent_layers, True),
         ("recurrent.out", model.recurrent_layers * model.recurrent_out, model.recurrent_layers, True),
         ("mlp.up", model.mlp_params * up, model.mlp_layers, False),
@@ -112,8 +120,13 @@ def _experts(model: One, k: Any, f: One, shape: One, work: Work) -> Row:
     routed = work.expert_tokens * k.routed
     routed += k.spread * np.sqrt(routed)
     expert = model.expert_params / max(model.experts, 1) / model.moe_layers / (shape.expert_ranks / shape.ep)
-    compute, memory = k.expert_row * (routed + k.tile * touched) / model.moe_layers, k.expert_read * touched / model.moe_layers
-    return _row("experts.routed", work, model.moe_layers, 2 * expert * routed, expert * touched * f.feed_bytes, compute, memory)
+    compute, memory = (
+        k.expert_row * (routed + k.tile * touched) / model.moe_layers,
+        k.expert_read * touched / model.moe_layers,
+    )
+    return _row(
+        "experts.routed", work, model.moe_layers, 2 * expert * routed, expert * touched * f.feed_bytes, compute, memory
+    )
 
 
 def _attention(model: One, k: Any, scene: Any, work: Work) -> Row:
@@ -123,7 +136,9 @@ def _attention(model: One, k: Any, scene: Any, work: Work) -> Row:
     memory = k.decode_memory * work.sequences / layers
     share = scene.coefficients.scalar
     rate = half * (share["decode_attention"] if work.sequences else share["prefill_attention"])
-    return _row("attention.scores", work, layers, compute * rate, memory * bandwidth * share["kv_memory"], compute, memory)
+    return _row(
+        "attention.scores", work, layers, compute * rate, memory * bandwidth * share["kv_memory"], compute, memory
+    )
 
 
 def _row(name: str, work: Work, count: float, flops: float, nbytes: float, compute: float, memory: float) -> Row:

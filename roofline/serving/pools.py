@@ -20,7 +20,9 @@ class Pools(NamedTuple):
     decode_ranks: Column  # attention data-parallel ranks of a decode instance
     prefill_ranks: Column
     prefill_share: Column  # prefill instances for each decode instance
-    prefill_limit: Column  # prompt-seconds a second that prefill instances of their own can take; inf where they share the GPUs
+    prefill_limit: (
+        Column  # prompt-seconds a second that prefill instances of their own can take; inf where they share the GPUs
+    )
 
 
 def pools(batch: Batch) -> Pools:
@@ -41,7 +43,16 @@ def pools(batch: Batch) -> Pools:
     decode, prefill = (_spread(per, spread, split, layout, tp, ranks) for per in (per_decode, per_prefill))
     shape = Shape(*(np.array(np.broadcast_arrays(d, p)) for d, p in zip(decode, prefill, strict=True)))
     share = sources / instances
-    return Pools(shape, instances, 1.0 * split, np.where(split, 1.0, pp), decode[1], prefill[1], share, np.where(split, 1.0, np.inf))
+    return Pools(
+        shape,
+        instances,
+        1.0 * split,
+        np.where(split, 1.0, pp),
+        decode[1],
+        prefill[1],
+        share,
+        np.where(split, 1.0, np.inf),
+    )
 
 
 def _spread(per: Column, spread: Column, split: Column, layout: Any, tp: Column, ranks: Column) -> Shape:

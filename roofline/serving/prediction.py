@@ -127,9 +127,15 @@ def _load(batch: Batch, where: Pools, memory: Room, static: Column) -> Load:
     output = np.maximum(serving.output_tokens, 1.0)
     # Pages waste half a page; without paging each sequence reserves the longest length that the engine admits.
     held = np.where(levers.paged_attention > 0, memory.mean_concurrency, memory.max_concurrency)
-    admitted = np.where(serving.max_num_seqs > 0, serving.max_num_seqs, MOST_SEQUENCES[serving.engine]) * where.decode_ranks
+    admitted = (
+        np.where(serving.max_num_seqs > 0, serving.max_num_seqs, MOST_SEQUENCES[serving.engine]) * where.decode_ranks
+    )
     most = np.maximum(np.minimum(held, admitted), 1.0)
-    chunk = np.where((serving.max_num_batched_tokens > 0) & (levers.chunked_prefill > 0), serving.max_num_batched_tokens, DEFAULT_CHUNK)
+    chunk = np.where(
+        (serving.max_num_batched_tokens > 0) & (levers.chunked_prefill > 0),
+        serving.max_num_batched_tokens,
+        DEFAULT_CHUNK,
+    )
     chunk = np.where(levers.chunked_prefill > 0, chunk, np.maximum(new, chunk)) * where.prefill_ranks
     parts = np.broadcast_arrays(
         new,
@@ -147,7 +153,8 @@ def predict(batch: Batch, memory: Room, c: ServingCoefficients, variant: Column 
     """Speed of each scenario of `batch`. `memory` is what `roofline.memory.serving` answers for it.
 
     All columns broadcast; the answer has their common shape. A closed loop (`concurrency`; inf is a queue that never empties) or an open
-    one (`request_rate`, requests/s). `variant` (corrections.VARIANTS) says how a compared point was measured. Formulas: docs/algorithms/serving.md.
+    one (`request_rate`, requests/s). `variant` (corrections.VARIANTS) says how a compared point was measured.
+    Formulas: docs/algorithms/serving.md.
     """
     s = scene(batch, memory, c)
     state = settle(s.costs, s.pools, s.load, s.speculation, s.habits)
@@ -172,7 +179,9 @@ def measured_factors(s: Scene, state: Steps, variant: Column) -> Factors:
     assert serving is not None
     saturated, open_loop = np.isinf(s.load.clients), ~np.isnan(s.load.rate)
     kind = corrections.kind_code(s.batch.model)
-    place = corrections.Place(serving.engine, gpu.code, table.model_index(s.batch.model, kind), serving.weights, variant, kind)
+    place = corrections.Place(
+        serving.engine, gpu.code, table.model_index(s.batch.model, kind), serving.weights, variant, kind
+    )
     x = state_features(s, state)
     step = saturated * corrections.SATURATED  # DECODE is 0
     first = np.where(open_loop, corrections.TTFT_OPEN, np.where(saturated, corrections.SATURATED, corrections.TTFT))
@@ -215,12 +224,23 @@ def _bound(state: Steady) -> Mapping[str, Column]:
         return part[0] + share * (part[1] - part[0])
 
     total = 1.0 / (mean(passes.time) + host)
-    compute, network, latency = mean(passes.compute()) * total, mean(passes.network) * total, (mean(passes.latency) + host) * total
-    return {"compute": compute, "memory": 1.0 - compute - network - latency, "interconnect": network, "latency": latency}
+    compute, network, latency = (
+        mean(passes.compute()) * total,
+        mean(passes.network) * total,
+        (mean(passes.latency) + host) * total,
+    )
+    return {
+        "compute": compute,
+        "memory": 1.0 - compute - network - latency,
+        "interconnect": network,
+        "latency": latency,
+    }
 
 
 def operators(batch: Batch, memory: Room, c: ServingCoefficients) -> list[dict[str, Any]]:
-    """Operators of a batch of one scenario: name, phase (decode or prefill), count, and of one occurrence on one GPU flops, bytes, intensity, time_s and
-    bound. The rows of a phase add up to its pass; decode is one step of the steady state, prefill the pass of one prompt."""
+    """Operators of a batch of one scenario: name, phase, count, and of one occurrence on one GPU flops, bytes, intensity, time_s, bound.
+
+    The rows of a phase add up to its pass; decode is one step of the steady state, prefill the pass of one prompt.
+    """
     s = scene(batch, memory, c)
     return rows(s, settle(s.costs, s.pools, s.load, s.speculation, s.habits))

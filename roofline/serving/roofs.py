@@ -30,23 +30,30 @@ def roofs(batch: Batch, f: Formats, pools: Pools, load: Load, spec: Speculation,
     assert serving is not None
     context = serving.input_tokens + 0.5 * serving.output_tokens
     heads = model.full_layers * model.heads * (model.qk_dim + model.v_dim)
-    heads = 2.0 * (heads + model.mla_layers * model.mla_heads * (model.mla_nope_dim + model.mla_rope_dim + model.mla_v_dim))
+    heads = 2.0 * (
+        heads + model.mla_layers * model.mla_heads * (model.mla_nope_dim + model.mla_rope_dim + model.mla_v_dim)
+    )
     prompt = load.prompt * (model.flops_per_token + heads * (serving.input_tokens - 0.5 * load.prompt))
     answer = load.output * (model.flops_per_token + heads * context)
     gpus = pools.shape.tp * pools.shape.attention_ranks
     gpus = gpus if np.ndim(gpus) <= np.ndim(load.prompt) else gpus[0]
     tp = gpus / pools.decode_ranks
     touched = -np.expm1(running * np.log1p(-np.minimum(model.top_k / np.maximum(model.experts, 1.0), 0.999999)))
-    weights = (
-        ((model.attention_params + model.recurrent_params) * f.attention_bytes + (model.mlp_params + model.shared_expert_params) * f.feed_bytes) / tp
-        + model.vocab * model.hidden * f.head_bytes / tp
-        + model.expert_params * touched * f.feed_bytes / gpus
+    dense = (model.attention_params + model.recurrent_params) * f.attention_bytes
+    dense = (
+        dense
+        + (model.mlp_params + model.shared_expert_params) * f.feed_bytes
+        + model.vocab * model.hidden * f.head_bytes
     )
+    weights = dense / tp + model.expert_params * touched * f.feed_bytes / gpus
     held = model.kv_bytes_per_token * context + model.kv_window_bytes_per_token * np.minimum(context, model.window)
     each = np.maximum(running / pools.decode_ranks, 1.0)
     read = weights + (held * (0.5 * f.kv_bytes) + model.state_bytes_per_sequence) * each / tp
     rate = gpus * pools.pp * f.feed_peak
     step = read / batch.gpu.bandwidth / spec.accepted
-    shared = running * (prompt * (1.0 - pools.split) + answer) / (load.output * rate)
+    others = np.maximum(running - 1.0, 0.0) * (1.0 - pools.split)
+    shared = (others * prompt + running * answer) / (load.output * rate)
     request = (prompt * (1.0 - pools.split) + answer) / rate
-    return Roofs(prompt + answer, read, np.maximum(step, shared) * HEADROOM, prompt / rate * HEADROOM, request * HEADROOM)
+    return Roofs(
+        prompt + answer, read, np.maximum(step, shared) * HEADROOM, prompt / rate * HEADROOM, request * HEADROOM
+    )

@@ -1,8 +1,9 @@
 """From the time of a pass to TTFT, TPOT and throughput: how an engine interleaves prompts and running sequences.
 
-A sequence that produces O tokens sits through O decode steps and, in between, through the prefill passes of the requests that take the place of finished
-ones: B running sequences need B / O prompts a step. So the mean step takes `decode + f (mixed - decode)`, f being the share of
-steps that carry a prompt. Closed loop: Little's law gives the request rate. Open loop: the batch is what the rate keeps running.
+A sequence that produces O tokens sits through O decode steps and, in between, through the prefill passes of the requests that take
+the place of finished ones: B running sequences need B / O prompts a step, of which B - 1 sequences are not its own. So the mean
+step takes `decode + f (mixed - decode)`, f being the share of steps that carry a prompt. Closed loop: Little's law gives the
+request rate. Open loop: the batch is what the rate keeps running.
 """
 
 from typing import Any, NamedTuple, Protocol
@@ -64,7 +65,8 @@ def steps(k: Costs, pools: Pools, load: Load, spec: Speculation, habits: Habits,
     lanes = np.maximum(running / pools.pp, 1.0)  # sequences of one micro-batch
     per_rank = np.maximum(lanes / pools.decode_ranks, 1.0)
     decoding = per_rank * spec.width
-    prompts = running * load.prompt * spec.accepted / load.output  # prompt tokens that a step must take in
+    # Prompt tokens that a step takes in while a sequence decodes: those of the others.
+    prompts = np.maximum(running - 1.0, 0.0) * load.prompt * spec.accepted / load.output
     carried = np.minimum(np.maximum(load.prompt, prompts), load.chunk)
     prompt = carried / pools.prefill_ranks
     mixes = habits.mixes
@@ -152,7 +154,8 @@ def steady(
     tpot = np.maximum(state.step / spec.accepted * factors.tpot, least.tpot)
     ttft, wait = first_token(state, habits)
     burst = habits.burst * np.maximum(slots - 1.0, 0.0) * state.prompt_s
-    # A static batch takes all its prompts first and then as many steps as its longest answer, 2 B / (B + 1) times the mean for lengths spread evenly.
+    # A static batch takes all its prompts first and then as many steps as its longest answer: 2 B / (B + 1) times the mean for lengths
+    # that are spread evenly.
     together = load.static * state.running * state.prompt_s
     longest = 1.0 + load.static * (state.running - 1.0) / (state.running + 1.0)
     benchmark = np.maximum((ttft + together + burst) * factors.ttft, least.ttft)
@@ -167,10 +170,10 @@ def steady(
 
 
 def first_token(state: Steps, habits: Habits) -> tuple[Column, Column]:
-    """Mean TTFT in the steady state and the wait in it, seconds: running steps, the prompts ahead (M/D/1), the passes of the prompt itself.
+    """Mean TTFT in the steady state and the wait in it, seconds: running steps, the prompts ahead (M/D/1), the passes of the prompt.
 
-    A closed-loop benchmark adds its opening burst (`Habits.burst`): all clients send at once, so the mean one of them waits for half of the others'
-    prompts, spread over all requests of the run.
+    A closed-loop benchmark adds its opening burst (`Habits.burst`): all clients send at once, so the mean one of them waits for half
+    of the others' prompts, spread over all requests of the run.
     """
     busy = np.minimum(state.busy, LOADED)
     ahead = habits.queue * busy / (2.0 * (1.0 - busy)) * state.prompt_latency

@@ -1,7 +1,7 @@
 """The time of one forward pass of a serving engine, from its operators: what a pass costs for each token, sequence, expert and byte.
 
-`costs` turns a scenario into seconds per unit of work on one GPU, over all layers; `pass_time` adds them up for the work of a pass. Columns may
-carry a leading axis (decode, prefill), so that both passes are one call and pools of different size are the same code.
+`costs` turns a scenario into seconds per unit of work on one GPU, over all layers; `pass_time` adds them up for the work of a pass.
+Columns may carry a leading axis (decode, prefill), so that both passes are one call and pools of different size are the same code.
 """
 
 from typing import Any, NamedTuple
@@ -75,7 +75,9 @@ class PassTime(NamedTuple):
         return self.prompt + sum((c > m) * _join(c, m) for c, m in self.pairs)
 
 
-def costs(batch: Batch, f: Formats, c: ServingCoefficients, own: OfEngine, shape: Shape, context: Column, span: Column) -> Costs:
+def costs(
+    batch: Batch, f: Formats, c: ServingCoefficients, own: OfEngine, shape: Shape, context: Column, span: Column
+) -> Costs:
     """Seconds per unit of work. `context`: tokens that a decode step attends to; `span`: mean tokens that a prompt token attends to."""
     model, gpu, load, levers = batch.model, batch.gpu, batch.serving, batch.levers
     assert load is not None
@@ -129,14 +131,18 @@ def costs(batch: Batch, f: Formats, c: ServingCoefficients, own: OfEngine, shape
     prompt = (
         full_unit * model.heads * span
         + window_unit * model.window_heads * np.minimum(span, model.window)
-        + model.mla_layers * model.mla_heads * (model.mla_nope_dim + model.mla_rope_dim + model.mla_v_dim)
+        + model.mla_layers
+        * model.mla_heads
+        * (model.mla_nope_dim + model.mla_rope_dim + model.mla_v_dim)
         * np.minimum(span, seen)
         + model.indexer_layers * model.indexer_heads * model.indexer_dim * span
         + model.recurrent_layers * model.recurrent_flops * 0.5
     )
     # Without FlashAttention the scores are written and read twice at 16 bit instead of staying on the chip.
     plain = np.maximum(levers.flash_attention_2, levers.flash_attention_3) <= 0
-    materialised = plain * (model.full_layers * model.heads + model.window_layers * model.window_heads) * (span * 8.0 / stream)
+    materialised = (
+        plain * (model.full_layers * model.heads + model.window_layers * model.window_heads) * (span * 8.0 / stream)
+    )
     attention_layers = model.full_layers + model.window_layers
     # --- element-wise chains and launches ---
     unfused = np.maximum(levers.fused_kernels, levers.torch_compile) <= 0
@@ -187,7 +193,10 @@ def _wire(batch: Batch, c: ServingCoefficients, shape: Shape) -> tuple[Column, C
     fast = (gpu.link_bandwidth > 0) & (group <= gpu.domain)
     local = group <= layout.gpus_per_node
     link = np.where(fast, FAST, np.where(local, PCIE, NETWORK))
-    bandwidth = np.where(fast, gpu.link_bandwidth, np.where(local, gpu.pcie_bandwidth, layout.internode_bandwidth)) * c.link_share[link]
+    bandwidth = (
+        np.where(fast, gpu.link_bandwidth, np.where(local, gpu.pcie_bandwidth, layout.internode_bandwidth))
+        * c.link_share[link]
+    )
     latency = c.link_s[link] + c.rank_s[link] * (group - 1.0)
     row = model.hidden * HALF_BYTES / bandwidth
     # Two all-reduces a layer; with attention data parallelism none but dispatch (8 bit) and combine (16 bit) of each routed row.
@@ -204,9 +213,13 @@ def _join(compute: Column, memory: Column) -> Column:
     return np.sqrt(compute * compute + memory * memory)
 
 
-def pass_time(k: Costs, *, tokens: Column, expert_tokens: Column, rows: Column, sequences: Column, prompt_tokens: Column) -> PassTime:
-    """Seconds of a pass over `tokens` tokens of one attention rank (`expert_tokens` of all ranks together), of which `prompt_tokens` are new
-    prompt tokens and `sequences` decode; logits are computed for `rows`."""
+def pass_time(
+    k: Costs, *, tokens: Column, expert_tokens: Column, rows: Column, sequences: Column, prompt_tokens: Column
+) -> PassTime:
+    """Seconds of a pass over `tokens` tokens of one attention rank (`expert_tokens` of all ranks together).
+
+    Of these `prompt_tokens` are new prompt tokens and `sequences` decode; logits are computed for `rows`.
+    """
     linear_c = k.linear_token * (tokens + k.small_rows)
     drawn = -k.experts * np.expm1(expert_tokens * k.expert_miss)
     touched = np.minimum(drawn + k.spread * np.sqrt(drawn), k.experts)

@@ -1,4 +1,4 @@
-"""Serving: every measured point predicted with coefficients that saw no point of its configuration's fold, and the textbook roofline beside it."""
+"""Serving: measured points predicted with coefficients that saw no point of their fold, and the textbook roofline beside it."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

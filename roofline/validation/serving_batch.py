@@ -5,23 +5,33 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from roofline import codes
+from roofline import codes, hardware
 from roofline.columns import Batch, Gpu, Layout, Levers, Model, Serving
-from roofline.hardware import gpu_columns
 from roofline.validation.serving_table import Run
 
 HOPPER = "Hopper"
-ON = ("flash_attention_2", "fused_kernels", "comm_overlap", "topology_aware", "paged_attention", "continuous_batching", "chunked_prefill", "cuda_graphs")
+ON = {
+    "flash_attention_2",
+    "fused_kernels",
+    "comm_overlap",
+    "topology_aware",
+    "paged_attention",
+    "continuous_batching",
+    "chunked_prefill",
+    "cuda_graphs",
+}
 
 
-def batch_of(runs: Sequence[Run]) -> tuple[Batch, list[object]]:
+def batch_of(runs: Sequence[Run]) -> tuple[Batch, list[hardware.Gpu]]:
     """The batch of `runs`, columns of shape (len(runs),), and the GPUs in the order of `Gpu.code`."""
     gpus = list({run.gpu.slug: run.gpu for run in runs}.values())
     places = {gpu.slug: i for i, gpu in enumerate(gpus)}
     models = list({id(run.architecture): run.architecture for run in runs}.values())
     model_places = {id(model): i for i, model in enumerate(models)}
-    model: Model = Model.stack([each.columns() for each in models]).take(np.array([model_places[id(run.architecture)] for run in runs]))
-    gpu: Gpu = gpu_columns(gpus).take(np.array([places[run.gpu.slug] for run in runs]))
+    model: Model = Model.stack([each.columns() for each in models]).take(
+        np.array([model_places[id(run.architecture)] for run in runs])
+    )
+    gpu: Gpu = hardware.gpu_columns(gpus).take(np.array([places[run.gpu.slug] for run in runs]))
     batch = Batch(
         model=model,
         gpu=gpu,
@@ -29,7 +39,7 @@ def batch_of(runs: Sequence[Run]) -> tuple[Batch, list[object]]:
         levers=Levers.stack([_levers(run) for run in runs]),
         serving=Serving.stack([_serving(run) for run in runs]),
     )
-    return batch, list(gpus)
+    return batch, gpus
 
 
 def _layout(run: Run) -> Layout:
@@ -52,7 +62,7 @@ def _layout(run: Run) -> Layout:
 
 def _levers(run: Run) -> Levers:
     names = Levers.__dataclass_fields__
-    on = {*ON, "flash_attention_3"} if run.gpu.architecture == HOPPER else set(ON)
+    on = ON | {"flash_attention_3"} if run.gpu.architecture == HOPPER else ON
     return Levers(**{name: float(name in on) for name in names})
 
 

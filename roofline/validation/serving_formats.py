@@ -35,7 +35,15 @@ WEIGHT_WORDS = (  # first match decides; of quant_method and precision together
     ("fp32", "fp32"),
 )
 GGUF_NAMES = sorted((name for name in codes.WEIGHT_FORMATS if re.match(r"i?q\d", name)), key=len, reverse=True)
-KV_WORDS = (("fp8", "fp8"), ("nvfp4", "nvfp4"), ("fp4", "nvfp4"), ("int8", "int8"), ("q8", "q8_0"), ("bf16", "bf16"), ("16", "fp16"))
+KV_WORDS = (
+    ("fp8", "fp8"),
+    ("nvfp4", "nvfp4"),
+    ("fp4", "nvfp4"),
+    ("int8", "int8"),
+    ("q8", "q8_0"),
+    ("bf16", "bf16"),
+    ("16", "fp16"),
+)
 MXFP4_MODELS = ("gpt-oss",)
 
 
@@ -57,7 +65,9 @@ def formats_of(row: Row, gpu: Gpu, engine: str) -> Formats:
     """Formats that a row states, and what an engine does on that GPU where it states only the weights."""
     words = f"{row.get('quant_method', '')} {row.get('precision_weights', '')}".lower()
     weights = _weights(words, row.get("model_name", "").lower(), gpu)
-    weight_only = engine == "llama_cpp" or any(word in words for word in ("int8wo", "_wo", "weight-only", "w8a16", "w4a16"))
+    weight_only = engine == "llama_cpp" or any(
+        word in words for word in ("int8wo", "_wo", "weight-only", "w8a16", "w4a16")
+    )
     activations = "bf16" if weight_only else _activations(weights, gpu, words)
     stated = row.get("precision_kv", "").lower()
     kv = next((name for word, name in KV_WORDS if word in stated), "")
@@ -67,7 +77,9 @@ def formats_of(row: Row, gpu: Gpu, engine: str) -> Formats:
 
 
 def _weights(words: str, model: str, gpu: Gpu) -> str:
-    if any(name in model for name in MXFP4_MODELS) and not any(name in words for name in ("q8", "q4", "q5", "q6", "bf16 ")):
+    if any(name in model for name in MXFP4_MODELS) and not any(
+        name in words for name in ("q8", "q4", "q5", "q6", "bf16 ")
+    ):
         return "mxfp4"
     for name in GGUF_NAMES:
         if name in words.replace("-", "_"):

@@ -1,4 +1,4 @@
-"""Reading a table of published serving measurements (the columns of data/measurements/inference.csv) into scenarios and measured figures."""
+"""Reading a table of published serving measurements (columns of data/measurements/inference.csv) into scenarios and figures."""
 
 import csv
 import json
@@ -141,7 +141,7 @@ def _kind(model: Architecture) -> str:
 
 def read_rows(path: str | Path) -> list[dict[str, str]]:
     """The rows of a table; blank where a column is missing."""
-    with Path(path).open(encoding="utf-8", newline="") as lines:
+    with Path(path).open(encoding="utf-8") as lines:
         return [{key: value or "" for key, value in row.items() if key} for row in csv.DictReader(lines)]
 
 
@@ -258,20 +258,20 @@ def _gpu(row: Row) -> Gpu:
     slug = row.get("gpu_slug", "")
     if slug in known:
         return known[slug]
-    if alias := _aliases("gpu_aliases.csv", "gpu", "slug").get(row.get("gpu", "").strip().lower()):
-        if alias in known:
-            return known[alias]
+    alias = _aliases("gpu_aliases.csv", "gpu", "slug").get(row.get("gpu", "").strip().lower(), "")
+    if alias in known:
+        return known[alias]
     raise UnderSpecified("GPU not in the catalogue" if row.get("gpu") or slug else "GPU not stated")
 
 
 @cache
 def _aliases(file: str, label: str, target: str) -> dict[str, str]:
-    with resources.files("roofline").joinpath(f"data/{file}").open(encoding="utf-8", newline="") as lines:
+    with resources.files("roofline").joinpath(f"data/{file}").open(encoding="utf-8") as lines:
         return {row[label].strip().lower(): row[target] for row in csv.DictReader(lines) if row[target]}
 
 
 def model_of(row: Row) -> Architecture:
-    """The architecture of a row: its configuration, else the catalogue model, else the label's alias, else typical dimensions of the stated size."""
+    """The architecture of a row: its configuration, the catalogue model, the label's alias, or typical dimensions of the stated size."""
     if row.get("config_json"):
         return _parsed(row["config_json"])
     known = architecture.presets()
@@ -363,7 +363,9 @@ def _with_load(run: Run) -> Run:
         if math.isnan(new):
             raise UnderSpecified("sequence length not stated")
         total = new + depth
-        return replace(run, input_tokens=total, output_tokens=1.0, concurrency=_or(concurrency, 1.0), prefix_hit=depth / total)
+        return replace(
+            run, input_tokens=total, output_tokens=1.0, concurrency=_or(concurrency, 1.0), prefix_hit=depth / total
+        )
     if math.isnan(isl) or math.isnan(osl) or isl <= 0 or osl <= 0:
         isl, osl = _data_set_lengths(row, isl, osl)
     run = replace(run, input_tokens=isl * scale, output_tokens=osl * scale)
@@ -401,7 +403,9 @@ def _measured(run: Run) -> dict[str, float]:
     if math.isnan(output) and "perGPU-col=OUTPUT" in notes:
         output = each * run.gpus
     if scenario == "prefill":
-        found = {"prefill_tokens_per_s": total if not math.isnan(total) else run.input_tokens * (1 - run.prefix_hit) / ttft}
+        found = {
+            "prefill_tokens_per_s": total if not math.isnan(total) else run.input_tokens * (1 - run.prefix_hit) / ttft
+        }
     elif scenario == "batch-1 decode":
         found = {"batch1_tokens_per_s": output if not math.isnan(output) else run.output_tokens / e2e}
     elif scenario == "offline max throughput":

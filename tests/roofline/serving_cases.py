@@ -10,7 +10,14 @@ from roofline.columns import Batch, Layout, Levers, Serving
 
 GPUS = tuple(hardware.presets().values())
 SLUGS = [gpu.slug for gpu in GPUS]
-ALWAYS_ON = ("flash_attention_2", "fused_kernels", "cuda_graphs", "paged_attention", "continuous_batching", "chunked_prefill")
+ALWAYS_ON = (
+    "flash_attention_2",
+    "fused_kernels",
+    "cuda_graphs",
+    "paged_attention",
+    "continuous_batching",
+    "chunked_prefill",
+)
 
 
 def levers(**changed: float) -> Levers:
@@ -18,7 +25,17 @@ def levers(**changed: float) -> Levers:
     return Levers(**{name: changed.get(name, float(name in ALWAYS_ON)) for name in Levers.__dataclass_fields__})
 
 
-def case(model: str = "llama-3.1-8b", gpu: str = "h100-sxm5-80gb", *, tp: int = 1, dp: int = 1, pp: int = 1, ep: int = 1, spread: bool = False, **load: Any) -> Batch:
+def case(
+    model: str = "llama-3.1-8b",
+    gpu: str = "h100-sxm5-80gb",
+    *,
+    tp: int = 1,
+    dp: int = 1,
+    pp: int = 1,
+    ep: int = 1,
+    spread: bool = False,
+    **load: Any,
+) -> Batch:
     """A batch of shape () with `load` columns of Serving changed; values may be arrays."""
     columns = hardware.gpu_columns(GPUS).take(np.array(SLUGS.index(gpu)))
     usual: dict[str, Any] = {

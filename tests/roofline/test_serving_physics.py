@@ -13,7 +13,9 @@ from roofline.serving import ServingSpeed
 from roofline.serving.speculative import speculation
 from tests.roofline.serving_cases import GPUS, case, levers, plain, speed
 
-MODELS = st.sampled_from(["llama-3.1-8b", "llama-3.1-70b", "Qwen/Qwen3-32B", "mixtral-8x7b", "openai/gpt-oss-120b", "deepseek-r1"])
+MODELS = st.sampled_from(
+    ["llama-3.1-8b", "llama-3.1-70b", "Qwen/Qwen3-32B", "mixtral-8x7b", "openai/gpt-oss-120b", "deepseek-r1"]
+)
 ON = st.sampled_from(["h100-sxm5-80gb", "h200-sxm-141gb", "b200-sxm-180gb", "a100-sxm4-80gb", "l40s"])
 
 
@@ -86,7 +88,9 @@ def test_an_open_loop_serves_what_it_is_asked_until_it_cannot() -> None:
     assert np.all(np.diff(found.tpot_s) > 0)
 
 
-@pytest.mark.parametrize("model", ["llama-3.1-8b", "openai/gpt-oss-120b", "deepseek-r1", "Qwen/Qwen3-Next-80B-A3B-Instruct"])
+@pytest.mark.parametrize(
+    "model", ["llama-3.1-8b", "openai/gpt-oss-120b", "deepseek-r1", "Qwen/Qwen3-Next-80B-A3B-Instruct"]
+)
 def test_one_scenario_is_answered_as_in_an_array(model: str) -> None:
     users = np.array([1.0, 16.0, 200.0])
     many = speed(case(model, tp=8, concurrency=users))
@@ -94,7 +98,9 @@ def test_one_scenario_is_answered_as_in_an_array(model: str) -> None:
         one = speed(case(model, tp=8, concurrency=count))
         for field in fields(ServingSpeed):
             if field.name != "bound":
-                assert number(getattr(one, field.name)) == pytest.approx(float(np.broadcast_to(getattr(many, field.name), 3)[i]), rel=1e-4)
+                assert number(getattr(one, field.name)) == pytest.approx(
+                    float(np.broadcast_to(getattr(many, field.name), 3)[i]), rel=1e-4
+                )
 
 
 def test_replicas_share_the_load() -> None:
@@ -120,14 +126,18 @@ def test_prefix_hits_shorten_the_wait() -> None:
 def test_drafts_help_one_user_and_not_a_crowd() -> None:
     users = np.array([1.0, 512.0])
     bare = speed(case("llama-3.1-70b", tp=8, concurrency=users), plain())
-    drafted = speed(case("llama-3.1-70b", tp=8, concurrency=users, draft_tokens=4.0, acceptance=0.7, draft_cost=0.05), plain())
+    drafted = speed(
+        case("llama-3.1-70b", tp=8, concurrency=users, draft_tokens=4.0, acceptance=0.7, draft_cost=0.05), plain()
+    )
     gain = bare.tpot_s / drafted.tpot_s
     assert gain[0] > 1.5
     assert gain[1] < gain[0]
 
 
 def test_the_yield_of_drafts_is_the_published_formula() -> None:
-    load = case(draft_tokens=np.array([0.0, 4.0, 4.0, 4.0]), acceptance=np.array([0.7, 0.0, 0.7, 1.0]), draft_cost=0.1).serving
+    load = case(
+        draft_tokens=np.array([0.0, 4.0, 4.0, 4.0]), acceptance=np.array([0.7, 0.0, 0.7, 1.0]), draft_cost=0.1
+    ).serving
     assert load is not None
     found = speculation(load)
     assert found.accepted == pytest.approx([1.0, 1.0, (1 - 0.7**5) / 0.3, 5.0], rel=1e-2)
