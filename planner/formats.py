@@ -102,6 +102,11 @@ def energy(value: object) -> str:
     return si(float(value) * 1e3, "Wh") if is_number(value) and value else EMPTY  # type: ignore[arg-type]
 
 
+def power(value: object) -> str:
+    """Watts with the prefix that reads best; unknown where it is nothing."""
+    return si(value, "W") if value else EMPTY
+
+
 def percent(value: object, digits: int = 3) -> str:
     """A share as per cent: 0.4312 -> 43.1 %."""
     return f"{sig(float(value) * 100, digits)} %" if is_number(value) else EMPTY  # type: ignore[arg-type]
@@ -114,6 +119,7 @@ def ratio(value: object) -> str:
 
 FORMATS = {
     "energy": energy,
+    "power": power,
     "sig": sig,
     "whole": whole,
     "gib": gib,

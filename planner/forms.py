@@ -155,11 +155,12 @@ def plan_form(
     return PlanForm(str(workload), [inputs[path] for path in first], groups, loose, ranges)
 
 
-def chosen_values(result: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """What the planner filled in, by path, for the hints of the form."""
+def chosen_values(result: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What the planner filled in, by path, for the hints of the form; and which suggestions were displaced."""
     used = dict(flat_values(result["scenario"]))
     origins = result["origins"]
-    return {
+    displaced = {path: {"clear": True} for path in ("model", "gpu") if path not in used}
+    return displaced | {
         path: {
             "text": words(_shown(value)) if BY_PATH[path].choices else _shown(value),
             "origin": origins[path],

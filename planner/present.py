@@ -62,6 +62,7 @@ COST = (
     Metric("cost.usd_per_run", gettext_lazy("Cost of the run"), "usd", -1),
     Metric("cost.usd_per_million_output_tokens", gettext_lazy("Per million output tokens"), "usd", -1),
     Metric("cost.usd_per_million_total_tokens", gettext_lazy("Per million tokens"), "usd", -1),
+    Metric("cost.power_watts", gettext_lazy("Power"), "power", 0),
     Metric("cost.energy_kwh", gettext_lazy("Energy"), "energy", -1),
 )
 MEMORY = (

@@ -39,8 +39,10 @@ def scenario_from_query(query: QueryDict, *, ranges: bool = False) -> dict[str, 
     if isinstance(workload, str):
         flat = {path: value for path, value in flat.items() if _applies(path, workload, query)}
     for path, others in WAYS_TO_NAME.items():
-        if path not in flat and not any(other in flat for other in others):
-            flat[path] = PAGE_DEFAULTS[path]
+        if not any(other in flat for other in others):
+            flat.setdefault(path, PAGE_DEFAULTS[path])
+        elif flat.get(path) == PAGE_DEFAULTS[path]:
+            del flat[path]  # the form's own suggestion gives way to what was typed instead of it
     return _nested(flat)
 
 

@@ -45,9 +45,19 @@ def _models(questions: Sequence[Question], owners: NDArray[np.intp]) -> Model:
     return Model.stack(list(distinct.values())).take(rows[owners])
 
 
+_DISTINCT: dict[tuple[int, ...], tuple[hardware.Gpu, ...]] = {}  # by the identities of GPUs that the value keeps alive
+MOST_DISTINCT = 64
+
+
 def distinct_gpus(questions: Sequence[Question]) -> tuple[hardware.Gpu, ...]:
-    """The GPUs of `questions`, each once: `Gpu.code` of a batch of theirs is the position here."""
-    return tuple(dict.fromkeys(question.gpu for question in questions))
+    """The GPUs of `questions`, each once: `Gpu.code` of a batch of theirs is the position here.
+
+    The same GPUs give the same tuple again, because coefficients are bound to a tuple by its identity.
+    """
+    distinct = tuple(dict.fromkeys(question.gpu for question in questions))
+    if len(_DISTINCT) >= MOST_DISTINCT:
+        _DISTINCT.clear()
+    return _DISTINCT.setdefault(tuple(map(id, distinct)), distinct)
 
 
 def _gpus(questions: Sequence[Question], owners: NDArray[np.intp]) -> Gpu:

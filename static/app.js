@@ -120,8 +120,9 @@ function showErrors(fields) {
 
 function showHints(state) {
   for (const field of document.querySelectorAll("#plan-form .field[data-path]")) {
-    const { text = "", origin = "", said = "" } = state[field.dataset.path] ?? {};
+    const { text = "", origin = "", said = "", clear = false } = state[field.dataset.path] ?? {};
     const box = field.querySelector("input:not([type]), textarea");
+    if (clear && box) box.value = "";
     if (box && !field.querySelector("textarea")) box.placeholder = text;
     const unset = field.querySelector("option[data-hint]");
     if (unset) unset.textContent = text || "–";

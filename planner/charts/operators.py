@@ -100,7 +100,13 @@ def operator_bars(result: Result) -> Figure:
             "showgrid": False,
             "range": [0, 1.45 * max((row["share"] for row in shown), default=1)],
         },
-        yaxis={"autorange": "reversed", "categoryorder": "array", "categoryarray": labels, "dtick": 1},
+        yaxis={
+            "autorange": "reversed",
+            "categoryorder": "array",
+            "categoryarray": labels,
+            "dtick": 1,
+            "showgrid": False,
+        },
     )
     return {
         "data": data,

@@ -67,6 +67,8 @@ def test_the_usual_optimizations_are_not_stated() -> None:
 
 def test_own_model_displaces_the_default_one() -> None:
     assert "model" not in scenario_of("model_size.params_b=13")
+    assert "model" not in scenario_of("model=llama-3.1-70b&model_size.params_b=13")
+    assert scenario_of("model=mixtral&model_size.params_b=13")["model"] == "mixtral"
     assert "gpu" not in scenario_of('gpu_spec={"memory_gb":80}')
 
 
