@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from config.metrics import REQUEST_SECONDS
 from faces.errors import error_response, is_api
 
+UPLOADS = "/api/v1/uploads/"  # takes a file as the raw body
 NextStep = Callable[[HttpRequest], HttpResponse]
 
 
@@ -37,8 +38,8 @@ class RequestMetricsMiddleware:
 
 def _body_limit(request: HttpRequest) -> int:
     """Files may be larger than JSON and form fields."""
-    multipart = (request.content_type or "").startswith("multipart/")
-    limit: int = settings.ROOFTREE_MAX_UPLOAD_BYTES if multipart else settings.ROOFTREE_MAX_BODY_BYTES
+    file = (request.content_type or "").startswith("multipart/") or request.path == UPLOADS
+    limit: int = settings.ROOFTREE_MAX_UPLOAD_BYTES if file else settings.ROOFTREE_MAX_BODY_BYTES
     return limit
 
 

@@ -104,11 +104,15 @@ def predict(scenario: object, *, user: Any = None, detail: bool = True) -> Json:
     return answer
 
 
-def predict_many(scenarios: Sequence[object], *, user: Any = None, detail: bool = True) -> list[Json]:
-    """Predictions in order; a scenario that cannot be answered gets an error object in its place."""
+def predict_many(
+    scenarios: Sequence[object], *, user: Any = None, detail: bool = True, calibrated: bool = True
+) -> list[Json]:
+    """Predictions in order; a scenario that cannot be answered gets an error object in its place. Not `calibrated`:
+    as the shipped engine says, whatever calibration is active."""
     gatherer = Gatherer(user)
     asked = [_attempt(gatherer, raw) for raw in scenarios]
-    answers = iter(_answer([question for question in asked if isinstance(question, Question)], user, detail=detail))
+    good = [question for question in asked if isinstance(question, Question)]
+    answers = iter(_answer(good, user, detail=detail, calibrated=calibrated))
     found = [next(answers) if isinstance(question, Question) else question for question in asked]
     return [error_json(answer) if isinstance(answer, ScenarioError) else answer for answer in found]
 
@@ -120,8 +124,10 @@ def _attempt(gatherer: Gatherer, raw: object) -> Question | ScenarioError:
         return error
 
 
-def _answer(questions: Sequence[Question], user: Any, *, detail: bool) -> list[Json | ScenarioError]:
-    calibration = calibration_active(user)
+def _answer(
+    questions: Sequence[Question], user: Any, *, detail: bool, calibrated: bool = True
+) -> list[Json | ScenarioError]:
+    calibration = calibration_active(user) if calibrated else None
     stamp = versions.stamp(calibration)
     answers = engine_predict(questions, calibration=_engine_calibration(calibration), detail=detail)
     for answer in answers:
