@@ -11,13 +11,13 @@ from ..protocol import ParseResult
 from ..values import number
 from .steps import Step, put_nvidia_smi, put_steps
 
-_NANOGPT = re.compile(r"^iter (\d+): loss [\d.naif]+, time ([\d.]+)ms(?:, mfu (-?[\d.]+)%)?", re.MULTILINE)
+_NANOGPT = re.compile(r"(?:^|[\s\]])iter (\d+): loss [\d.naif]+, time ([\d.]+)ms(?:, mfu (-?[\d.]+)%)?", re.MULTILINE)
 _LLMC = re.compile(
-    r"^step +(\d+)/\d+ \| (?:train )?loss .{0,120}?\| *([\d.]+) ms \|(?: *(-?[\d.]+)% \w+ MFU \|)? *([\d.]+) tok/s",
+    r"(?:^|[\s\]])step +(\d+)/\d+ \| (?:train )?loss .{0,120}?\| *([\d.]+) ms \|(?: *(-?[\d.]+)% \w+ MFU \|)? *([\d.]+) tok/s",
     re.MULTILINE,
 )
 _DT = re.compile(
-    r"^step +(\d+)(?:/\d+)?\b.{0,160}?\bdt: *([\d.]+) ?ms.{0,20}?\btok/sec: *([\d,.]+)(?:.{0,40}?\bmfu: *([\d.]+))?",
+    r"(?:^|[\s\]])step +(\d+)(?:/\d+)?\b.{0,160}?\bdt: *([\d.]+) ?ms.{0,20}?\btok/sec: *([\d,.]+)(?:.{0,40}?\bmfu: *([\d.]+))?",
     re.MULTILINE,
 )
 NAMES = {"step_time_s": "time", "tokens_per_s": "tok/s", "mfu_reported": "mfu"}
@@ -65,7 +65,9 @@ class NanoGpt:
         return ParseResult([run])
 
 
-_MODDED = re.compile(r"^step:(\d+)/(\d+)\b.{0,80}?train_time:([\d.]+)(ms|s) step_avg:([\d.]+|nan)ms", re.MULTILINE)
+_MODDED = re.compile(
+    r"(?:^|[\s\]])step:(\d+)/(\d+)\b.{0,80}?train_time:([\d.]+)(ms|s) step_avg:([\d.]+|nan)ms", re.MULTILINE
+)
 _LOSS_ONLY = re.compile(r"^s:\d+ (?:tel|trl|tl):[\d.]+", re.MULTILINE)
 
 

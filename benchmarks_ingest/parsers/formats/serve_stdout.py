@@ -12,7 +12,6 @@ from ..values import integer, number
 from .common import derive_rates, put_engine, put_percentile, put_text
 
 TITLE = re.compile(r"Serving Benchmark Result *={4}[= ]{0,80}")
-_LINE = re.compile(r"^[\s#>|*/]*(?:\([^)]{0,60}\)\s*)?([A-Za-z][^:\n]{2,70}?)\s*:\s+(\S[^\n|]*?)\s*\|?\s*$")
 _STAT = re.compile(r"(mean|median|p(\d{1,2}(?:\.\d+)?)|max|std) (ttft|tpot|itl|e2el|e2e latency) \(ms\)")
 _ARGUMENT = re.compile(
     r"\b(model|backend|dataset_name|random_input_len|random_output_len|num_prompts|request_rate|max_concurrency|tokenizer)=('[^']*'|\"[^\"]*\"|[^,\s)]+)"
@@ -34,6 +33,20 @@ LABELS = {
     "max reqeuest concurrency": ("concurrency", "requests"),
     "concurrency": ("concurrency_achieved", "requests"),
 }
+
+
+OTHER_LABELS = (
+    "total input tokens",
+    "total generated tokens",
+    "backend",
+    "peak output token throughput (tok/s)",  # not the mean, and must not be taken for it
+    "input token throughput (tok/s)",
+    "peak concurrent requests",
+)
+_LABELS = "|".join(sorted(map(re.escape, (*LABELS, *OTHER_LABELS)), key=len, reverse=True))
+_ROW = re.compile(
+    rf"(?i)(?<![\w-])({_LABELS}|{_STAT.pattern.replace('(', '(?:', 1)})\s*:\s+(?P<value>\S[^\n|]{{0,80}})"
+)
 
 
 class ServeStdout:
@@ -62,19 +75,19 @@ def blocks(text: str) -> Iterator[tuple[str, str]]:
     end = 0
     for index, title in enumerate(titles):
         limit = titles[index + 1].start() if index + 1 < len(titles) else len(text)
-        closing = re.compile(r"^[\s#>|]*={20,}\s*$", re.MULTILINE).search(text, title.end(), limit)
+        closing = re.compile(r"={40,}\s*$", re.MULTILINE).search(text, title.end(), limit)
         before = text[max(end, title.start() - 20_000) : title.start()]
         end = closing.end() if closing else min(limit, title.end() + 5000)
         yield before, text[title.end() : end]
 
 
 def pairs(text: str) -> dict[str, str]:
-    """The labels and values of a text's lines, labels lower-cased with single spaces."""
+    """The known labels and their values, whatever stands before them on the line; labels lower-cased."""
     found: dict[str, str] = {}
     for line in text.split("\n"):
-        match = _LINE.match(line[:300])
+        match = _ROW.search(" ".join(line[:400].split())) if ":" in line else None
         if match:
-            found.setdefault(" ".join(match[1].lower().split()), match[2])
+            found.setdefault(match[1].lower(), match["value"].strip(" `*"))
     return found
 
 
