@@ -163,6 +163,8 @@ def _unwrapped(document: Document) -> tuple[Document, Parser | None]:
 
 def _unknown(document: Document) -> FileReport:
     """Nobody's format: an incomplete JSON file is called so, with the format that its beginning shows."""
+    if document.text.strip() in {"{}", "[]", "null"}:
+        return _refused(document.name, None, "an empty JSON value: nothing was written")
     if not document.is_broken_json:
         return _refused(document.name, None, UNKNOWN_REASON)
     beginning = Document(document.name, b"")

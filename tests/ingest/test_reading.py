@@ -36,6 +36,7 @@ def test_it_works() -> None:
         (b"\x89PNG\r\n\x1a\n", "PNG"),
         (bytes(range(256)) * 20, "binary"),
         (b"<!DOCTYPE html><html><script>window.benchmarks = {}</script></html>", "web page"),
+        (b"[]", "empty JSON"),
         (b"just some prose about nothing", "no known benchmark format"),
         (b"\x1f\x8b\x08\x00garbage-garbage", "gzip"),
         (b"{" * 5000, "no known benchmark format"),

@@ -60,6 +60,7 @@ BUILT_IN: tuple[Parser, ...] = (
     guidellm_csv.GuidellmCsv(),
     guidellm_console.GuidellmConsole(),
     inference_perf.InferencePerf(),
+    inference_perf.InferencePerfRequests(),
     inference_perf.LmbenchCsv(),
     inference_perf.Fmperf(),
     llmd.LlmdReport(),

@@ -97,6 +97,23 @@ def _is_prometheus(record: dict[str, Any]) -> bool:
     return "latency" not in success and ("rate" in success or "queue_len" in success)
 
 
+class InferencePerfRequests:
+    """per_request_lifecycle_metrics.json: single requests."""
+
+    format = "inference-perf-requests"
+
+    def score(self, document: Document) -> float:
+        info = as_dict(document.first.get("info"))
+        return (
+            0.85
+            if "start_time" in document.first and ("output_tokens" in info or "output_token_times" in info)
+            else 0.0
+        )
+
+    def parse(self, document: Document) -> ParseResult:
+        return ParseResult.refused("single requests: upload the stage_N_lifecycle_metrics.json files beside it")
+
+
 class LmbenchCsv:
     """One row a request, times in seconds; the offered rate stands only in the file name."""
 

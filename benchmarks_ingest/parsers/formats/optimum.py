@@ -123,20 +123,23 @@ def _is_report(record: Mapping[str, Any]) -> bool:
 
 
 class OptimumJson:
-    """benchmark_report.json, or benchmark.json with its configuration."""
+    """benchmark_report.json, or benchmark.json with its configuration; a configuration alone is no result."""
 
     format = "optimum-benchmark"
 
     def score(self, document: Document) -> float:
         first = document.first
+        if {"backend", "scenario", "launcher"} <= first.keys():
+            return 0.6
         return 0.9 if _is_report(first) or ("config" in first and _is_report(as_dict(first.get("report")))) else 0.0
 
     def parse(self, document: Document) -> ParseResult:
         result = ParseResult()
         for record in document.records:
             report = as_dict(record.get("report")) or record
-            outcome = report_run(report, as_dict(record.get("config")))
-            result.add(outcome)
+            if not _is_report(report):
+                return ParseResult.refused("the configuration of a run: its results stand in benchmark_report.json")
+            result.add(report_run(report, as_dict(record.get("config"))))
         return result
 
 
