@@ -31,6 +31,7 @@ from config.processes import die_with_parent
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE_S = 180.0
 DATABASE = "house.sqlite3"
+MIGRATE = ("migrate", "--run-syncdb", "--verbosity", "0")  # and the tables of the tests' own app
 
 
 def missing(what: str, package: str) -> None:
@@ -236,19 +237,25 @@ class ServedHouse(House):
 
 
 @cache
-def _migrated_database() -> Path:
-    """An empty, migrated SQLite file, made once for all houses of this process."""
+def _database(*preparation: str) -> Path:
+    """A SQLite file after this command, made once for all houses of this process."""
     folder = Path(tempfile.mkdtemp(prefix="rooftree-template-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    House(folder).manage("migrate", "--run-syncdb", "--verbosity", "0")
+    made = House(folder)
+    made.manage(*MIGRATE)
+    if preparation != MIGRATE:
+        made.manage(*preparation)
+    with closing(sqlite3.connect(folder / DATABASE)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return folder / DATABASE
 
 
-def _migrate(made: House) -> None:
+def _prepare(made: House, *preparation: str) -> None:
+    """Begin with what the command leaves: a copy on SQLite, the command itself elsewhere."""
     if "DATABASE_URL" in made.environment:
-        made.manage("migrate", "--run-syncdb", "--verbosity", "0")
+        made.manage(*MIGRATE)
     else:
-        shutil.copy(_migrated_database(), made.folder / DATABASE)
+        shutil.copy(_database(*preparation), made.folder / DATABASE)
 
 
 @contextmanager
@@ -257,7 +264,7 @@ def house(**environment: str) -> Iterator[House]:
     with tempfile.TemporaryDirectory(prefix="rooftree-house-", ignore_cleanup_errors=True) as folder:
         made = House(Path(folder), environment)
         try:
-            _migrate(made)
+            _prepare(made, *MIGRATE)
             yield made
         finally:
             made.end()
@@ -269,6 +276,7 @@ def served_house(**environment: str) -> Iterator[ServedHouse]:
     with tempfile.TemporaryDirectory(prefix="rooftree-house-", ignore_cleanup_errors=True) as folder:
         made = ServedHouse(Path(folder), environment)
         try:
+            _prepare(made, "prepare")
             made.serve()
             yield made
         finally:

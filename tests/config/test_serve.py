@@ -45,7 +45,6 @@ def test_killed_worker_is_replaced_and_its_job_goes_on_at_once(tmp_path: Path) -
     gate = tmp_path / "gate"
     with services.served_house(ROOFTREE_JOB_LEASE_S="600", ROOFTREE_JOB_SWEEP_S="0.5") as house:
         arguments = f"kind='counting', payload={{'gate': '{gate}', 'gate_at': 10}}, total=30"
-        house.manage("migrate", "--run-syncdb", "--verbosity", "0")
         house.manage("shell", "--no-imports", "--command", f"from jobs.services import *; job_create({arguments})")
         wait_until(lambda: house.query("SELECT done FROM jobs_job") == [(10,)], "the job to reach its gate")
         worker = int(house.query("SELECT worker FROM jobs_job")[0][0].rpartition(":")[2])
