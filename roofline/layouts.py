@@ -8,7 +8,7 @@ scenarios.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,18 +123,9 @@ def options(scenario: Scenario, model: Model, node: Node, memory_bytes: float) -
     heads, kv_heads = heads_divide(model)
     size = TRAINED_BYTES if scenario.get("training.method") in ("pretrain", "full_finetune") else STORED_BYTES
     fewest = max(1, int(float(model.total_params) * size / memory_bytes))
-    given: list[Any] = [scenario.values.get(path) for path in PATHS]
-    asked = Asked(
-        *given,
-        heads,
-        kv_heads,
-        int(model.layers),
-        int(model.experts),
-        bool(model.is_mla),
-        1 if scenario.get("gpu_count") else fewest,
-        node.gpus_per_node,
-        node.domain,
-    )
+    machine = (1 if scenario.get("gpu_count") else fewest, node.gpus_per_node, node.domain)
+    shape = (heads, kv_heads, int(model.layers), int(model.experts), bool(model.is_mla))
+    asked = Asked._make((*(scenario.values.get(path) for path in PATHS), *shape, *machine))
     return _options(asked)
 
 
