@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from roofline.columns import Batch
 from roofline.hardware import Gpu
 from roofline.training.coefficients import build
-from roofline.training.corrections import BASES, KINDS, LEVELS, TUNINGS, Cell, key_words, locate, signature
+from roofline.training.corrections import BASES, KINDS, LEVELS, TUNINGS, WIDTH_KINDS, Cell, key_words, locate, signature
 from roofline.training.families import family
 from roofline.training.parameters import BY_NAME, FAMILY_PRIORS, PARAMETERS
 from roofline.training.speed import step_of
@@ -287,27 +287,35 @@ def cross_validate(data: Sample, groups: NDArray[np.intp] | None = None) -> Cros
 
 
 def interval_rows(data: Sample, own: CrossValidation, away: CrossValidation) -> list[dict[str, object]]:
-    """Quantiles of left-out log residuals by basis and kind. Where no run of the GPU's family is known, those of whole sources left out."""
-    kinds = np.array([int(run.architecture.columns().is_moe) for run in data.runs])
+    """Quantiles of left-out log residuals by basis and kind. Where no run of the framework on the GPU is known, sources left out count
+    as well, unless a source holds most runs of a kind and nothing is left to fit. Runs weigh so that a large source does not drown the
+    others; a kind with too few runs takes its neighbours' bases, then those of MoE."""
+    kinds = np.array([run.kind for run in data.runs])
+    often = Counter((run.source, run.kind) for run in data.runs)
+    weights = np.array([often[(run.source, run.kind)] ** -0.5 for run in data.runs])
+    minor = np.array([2 * often[(run.source, run.kind)] <= int((kinds == run.kind).sum()) for run in data.runs])
+    everyone = np.ones(len(kinds), dtype=bool)
     rows: list[dict[str, object]] = []
     for basis in range(len(BASES)):
-        for code, kind in enumerate(KINDS):
-            pools = [found.residual[(found.basis == basis) & (kinds == code)] for found in (own, away)]
-            pool = np.concatenate(pools) if basis < 3 else pools[0]
-            if len(pool) < FEWEST:
-                pool = away.residual[(kinds == code) & (away.basis <= max(basis, 1))]
-            low, high = np.quantile(pool, (0.5 - COVERED / 2, 0.5 + COVERED / 2))
-            rows.append(
-                {
-                    "basis": basis,
-                    "kind": kind,
-                    "runs": len(pool),
-                    "low": f"{low:.4f}",
-                    "high": f"{high:.4f}",
-                    "meaning": BASES[basis],
-                }
-            )
+        for kind in WIDTH_KINDS:
+            for reach, wanted in ((0, kinds == kind), (1, kinds == kind), (1, kinds != "dense"), (2, everyone)):
+                near = [np.abs(found.basis - basis) <= reach for found in (own, away)]
+                masks = wanted & near[0], wanted & near[1] & minor & (basis < 2)
+                if int(masks[0].sum() + masks[1].sum()) >= FEWEST:
+                    break
+            pool = np.concatenate([own.residual[masks[0]], away.residual[masks[1]]])
+            low, high = _quantiles(pool, np.concatenate([weights[masks[0]], weights[masks[1]]]))
+            row = {"basis": basis, "kind": kind, "runs": len(pool), "low": f"{low:.4f}", "high": f"{high:.4f}"}
+            rows.append(row | {"meaning": BASES[basis]})
     return rows
+
+
+def _quantiles(values: Floats, weights: Floats) -> tuple[float, float]:
+    """Weighted quantiles that leave COVERED between them."""
+    order = np.argsort(values)
+    share = (np.cumsum(weights[order]) - 0.5 * weights[order]) / weights.sum()
+    low, high = np.interp((0.5 - COVERED / 2, 0.5 + COVERED / 2), share, values[order])
+    return float(low), float(high)
 
 
 def write(path: Path, rows: Sequence[Mapping[str, object]]) -> None:

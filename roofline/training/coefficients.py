@@ -19,8 +19,8 @@ from roofline.ceilings import Column
 from roofline.codes import FRAMEWORKS, TRAINING_PRECISIONS
 from roofline.columns import Batch
 from roofline.hardware import Gpu
-from roofline.training.corrections import Cell, Corrections, stored, stored_widths, tables
-from roofline.training.families import CURRENT_YEAR, computed_precision, family, integer_units
+from roofline.training.corrections import BASES, WIDTH_KINDS, Cell, Corrections, stored, stored_widths, tables
+from roofline.training.families import CURRENT_YEAR, computed_precision, family, integer_units, power_share
 from roofline.training.parameters import DEFAULTS
 
 Floats = NDArray[np.float64]
@@ -78,7 +78,7 @@ class TrainingCoefficients:
         return self.values[name]
 
 
-NO_WIDTHS = np.zeros(16)
+NO_WIDTHS = np.zeros(2 * len(BASES) * len(WIDTH_KINDS))
 
 
 def build(
@@ -90,12 +90,13 @@ def build(
         for gpu in gpus
         for precision in TRAINING_PRECISIONS
     ]
+    power = np.array([power_share(gpu) for gpu in gpus])
     attention = [_by_family(values, f"attention/{family(gpu)}", "attention/") for gpu in gpus]
     plain = {name: values.get(name, value) for name, value in DEFAULTS.items()}
     return TrainingCoefficients(
         values=plain,
-        gemm=np.array(gemm),
-        attention=np.array(attention),
+        gemm=np.array(gemm) * np.repeat(power, PRECISIONS),
+        attention=np.array(attention) * power,
         integer_low=np.array([integer_units(gpu) for gpu in gpus]),
         framework=np.array([_by_family(values, f"framework/{name}", "framework/") for name in FRAMEWORKS]),
         casts=np.array([plain.get(f"casts_{name}", 0.0) for name in TRAINING_PRECISIONS]),

@@ -29,8 +29,12 @@ BASES = (
     "no measured run of this GPU family and precision",
     "measured runs of this GPU family and precision",
     "measured runs of this GPU, precision and framework",
+    "measured runs of this model in this framework on other GPUs",
     "measured runs of this model on this GPU, precision and framework",
 )
+DESIGN, OWN = 3, 4  # positions in BASES
+WIDTH_KINDS = ("dense", "moe", "mla", "hybrid")  # intervals differ by these
+MLA, HYBRID = 2, 3
 KINDS = ("dense", "moe")
 TUNINGS = ("full", "adapter")
 P, F, K, T = len(TRAINING_PRECISIONS), len(FRAMEWORKS), len(KINDS), len(TUNINGS)
@@ -65,9 +69,10 @@ class Corrections:
     slots: NDArray[np.intp]  # position of a model by the hash of its signature; the last position is no model
     signatures: Floats  # of models with a cell of their own, by position
     designs: Floats  # over (position, framework, tuning, era)
+    designed: NDArray[np.intp]  # over (position, framework, tuning): 1 where runs of that model are known
     measured: NDArray[np.intp]  # position of a GPU among those with models of their own; the last is none
     own: Floats  # over (position, measured GPU, precision, framework, kind, tuning); nan where there is no cell
-    widths: Floats  # over (BASES, KINDS, low and high), logarithms
+    widths: Floats  # over (BASES, WIDTH_KINDS, low and high), logarithms
 
 
 def signature(model: Model) -> Column:
@@ -116,8 +121,10 @@ def tables(cells: Sequence[Cell], widths: Floats, gpus: Sequence[Gpu]) -> Correc
     slots[_slot(np.array(signatures))] = np.arange(len(signatures))
     measured, own = _own(cells, signatures, slugs, len(gpus))
     marks, designs = np.array([*signatures, np.nan]), _designs(by_key, signatures)
+    named = [("design", f"{f}|{t}|{m:.0f}") for m in signatures for f in FRAMEWORKS for t in TUNINGS]
+    designed = np.array([int(name in by_key) for name in named] + [0] * (F * T), dtype=np.intp)
     integer = np.array([integer_units(gpu) for gpu in gpus])
-    return Corrections(integer, values.ravel(), bases.ravel(), slots, marks, designs, measured, own, widths)
+    return Corrections(integer, values.ravel(), bases.ravel(), slots, marks, designs, designed, measured, own, widths)
 
 
 def _add(
@@ -191,19 +198,24 @@ def locate(batch: Batch, c: Corrections) -> Located:
     mark = signature(model)
     place = c.slots[_slot(mark)]
     place = np.where(c.signatures[place] == mark, place, len(c.signatures) - 1)
+    same = (c.signatures[place] == mark) & (c.designed[(place * F + training.framework) * T + tuning] > 0)
     year = np.where(np.isnan(training.framework_year), CURRENT_YEAR, training.framework_year)
     era = sum(1 * (year >= date) for date in ERAS)
     design = c.designs[((place * F + training.framework) * T + tuning) * (len(ERAS) + 1) + era]
     gpus = len(c.own) // (len(c.signatures) * SHAPES)
     own = c.own[(place * gpus + c.measured[batch.gpu.code]) * SHAPES + shape]
     known = own == own
-    return Located(c.cells[cell] + design + np.where(known, own, 0.0), np.where(known, 3, c.bases[cell]))
+    return Located(
+        c.cells[cell] + design + np.where(known, own, 0.0), np.where(known, OWN, np.where(same, DESIGN, c.bases[cell]))
+    )
 
 
 def interval(batch: Batch, c: Corrections) -> Interval:
     """Factors on the predicted speed that bound 80 % of measurements."""
     basis = locate(batch, c).basis
-    at = (basis * K + (batch.model.is_moe > 0)) * 2
+    model = batch.model
+    kind = np.where(model.is_hybrid > 0, HYBRID, np.where(model.is_mla > 0, MLA, 1 * (model.is_moe > 0)))
+    at = (basis * len(WIDTH_KINDS) + kind) * 2
     return Interval(np.exp(c.widths[at]), np.exp(c.widths[at + 1]), basis)
 
 
@@ -222,7 +234,7 @@ def stored(fold: str = "") -> tuple[Cell, ...]:
 
 @cache
 def stored_widths() -> Floats:
-    """Interval widths as shipped: flat over (basis, kind, low and high)."""
+    """Interval widths as shipped: flat over (basis, width kind, low and high)."""
     lines = (
         resources.files("roofline")
         .joinpath("coefficients/training_intervals.csv")
@@ -230,4 +242,4 @@ def stored_widths() -> Floats:
         .splitlines()
     )
     rows = {(int(row["basis"]), row["kind"]): (float(row["low"]), float(row["high"])) for row in csv.DictReader(lines)}
-    return np.array([bound for basis in range(len(BASES)) for kind in KINDS for bound in rows[(basis, kind)]])
+    return np.array([bound for basis in range(len(BASES)) for kind in WIDTH_KINDS for bound in rows[(basis, kind)]])

@@ -1,11 +1,13 @@
 """What efficiencies of training are keyed by."""
 
+import math
+
 import numpy as np
 
 from roofline.ceilings import Column
 from roofline.codes import TRAINING_PRECISIONS
 from roofline.columns import Batch
-from roofline.hardware import Gpu
+from roofline.hardware import Gpu, presets
 
 CURRENT_YEAR = 2025.5  # software date where none is stated
 
@@ -13,6 +15,30 @@ CURRENT_YEAR = 2025.5  # software date where none is stated
 def family(gpu: Gpu) -> str:
     """The architecture; TPU generations differ too much to share one."""
     return gpu.slug if gpu.architecture.startswith("TPU") else gpu.architecture
+
+
+# The accelerator of a family that its efficiencies were measured on: others with fewer watts for each FLOP/s clock lower.
+REFERENCES = {
+    "Ampere": "a100-sxm4-80gb",
+    "Hopper": "h100-sxm5-80gb",
+    "Ada Lovelace": "l40s",
+    "Blackwell": "b200-sxm-180gb",
+    "Blackwell Ultra": "b300-sxm-288gb",
+    "CDNA3": "mi300x",
+    "CDNA4": "mi355x",
+}
+
+
+def power_share(gpu: Gpu) -> float:
+    """Share of its family's efficiency that the board power leaves a GPU: the root of its watts for each FLOP/s over the reference's.
+
+    Dynamic power grows with the clock times the square of the voltage, so that near the limit speed goes about with the root of power.
+    """
+    known = presets().get(REFERENCES.get(gpu.architecture, ""))
+    if known is None or not gpu.tdp_watts or not gpu.peak("bf16"):
+        return 1.0
+    allowance = (gpu.tdp_watts / gpu.peak("bf16")) / (known.tdp_watts / known.peak("bf16"))
+    return min(math.sqrt(allowance), 1.0)
 
 
 BF16, FP8, NVFP4 = (TRAINING_PRECISIONS.index(name) for name in ("bf16", "fp8", "nvfp4"))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from roofline.ceilings import Column, OpTime, overlapped
-from roofline.codes import METHODS, RECOMPUTES
+from roofline.codes import FRAMEWORKS, METHODS, RECOMPUTES
 from roofline.columns import Batch
 from roofline.operators import causal_pairs
 from roofline.training.coefficients import Rates
@@ -20,6 +20,8 @@ FULL, SELECTIVE = RECOMPUTES.index("full"), RECOMPUTES.index("selective")
 ALIGNMENT = 1.0 / 8.0  # tensor cores want dimensions that are multiples of eight elements
 MISALIGNED = 0.94 / 0.61  # time of a product with a dimension that is not: 61 % of the peak instead of 94 %
 ATTENTION_BACKWARD = 2.5  # five products of the size of two
+TORCHTITAN = FRAMEWORKS.index("torchtitan")  # whose selective recomputation repeats every other product
+EVERY_OTHER = 0.5
 SELECTIVE_SHARE = 0.12  # element-wise work that recomputation of single modules repeats
 ROW_TILE = 64.0  # rows that a product is padded to
 TILE = 128.0  # rows and columns of the output tile that one SM works on
@@ -52,7 +54,7 @@ class Shape(NamedTuple):
     core_width: Column  # sum over attention layers of heads x value dimension: what the output projections read
     pairs: Column  # query-key pairs of a causal sequence
     near_pairs: Column  # the same within the window
-    again: Column  # 1 where whole layers are recomputed
+    again: Column  # share of the layers' forward work that is recomputed
     modules: Column  # 1 where single modules are
 
 
@@ -61,6 +63,7 @@ def shape_of(batch: Batch) -> Shape:
     model, layout, training = batch.model, batch.layout, batch.training
     assert training is not None
     tokens = training.micro_batch * training.seq_len / layout.cp
+    selective = 1.0 * (training.recompute == SELECTIVE)
     width = (
         model.full_layers * model.heads * model.v_dim + model.window_layers * model.window_heads * model.window_v_dim
     )
@@ -75,8 +78,8 @@ def shape_of(batch: Batch) -> Shape:
         core_width=width + model.mla_layers * model.mla_heads * model.mla_v_dim,
         pairs=0.5 * training.seq_len * (training.seq_len + 1.0),
         near_pairs=causal_pairs(training.seq_len, window=np.maximum(model.window, 1.0)),
-        again=1.0 * (training.recompute == FULL),
-        modules=1.0 * (training.recompute == SELECTIVE),
+        again=1.0 * (training.recompute == FULL) + EVERY_OTHER * selective * (training.framework == TORCHTITAN),
+        modules=selective,
     )
 
 

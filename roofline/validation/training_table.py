@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -18,7 +18,7 @@ from pathlib import Path
 from roofline import architecture, codes
 from roofline.architecture import Architecture
 from roofline.hardware import Gpu, presets
-from roofline.units import GIB, GIGA
+from roofline.units import GIB, GIGA, TERA
 from roofline.validation.residuals import source_name
 from roofline.versions import release_year
 
@@ -33,6 +33,7 @@ PIPELINED = re.compile(r"1F1B|PP/EP degree not printed")
 HINTED_LAYERS = re.compile(r"(?:^|;)layers=(\d+)")
 MONTH = re.compile(r"(20\d\d)(?:-(\d\d))?")
 ROUNDS = "mlcommons"  # whose entries carry placeholders for versions: the round's date tells more
+LOW_POWER_SOURCES = ("pytorch/torchtitan", "pytorch/ao")
 UNUSABLE = ("OUTLIER", "WARNING", "SUSPECT", "PROXY", "truncated")  # words in the notes of rows that no fit may use
 FRAMEWORK_WORDS = (  # first match decides
     ("megatron-bridge", "nemo"),
@@ -64,12 +65,13 @@ FRAMEWORK_WORDS = (  # first match decides
     ("litgpt", "fsdp"),
     ("lit-gpt", "fsdp"),
     ("fsdp", "fsdp"),
+    ("xtuner", "fsdp"),
     ("automodel", "fsdp"),
 )
 MOST_CHUNKS = 12.0
 FUSED_LABELS = ("unsloth", "llm.c")
-FUSING = ("megatron", "nemo", "deepspeed", "nanotron", "maxtext", "torchtitan", "llm_foundry")
-COMPILING = ("maxtext", "torchtitan")
+FUSING = ("megatron", "nemo", "deepspeed", "nanotron", "maxtext", "llm_foundry")
+COMPILING = ("maxtext",)
 SHARDING = ("fsdp", "torchtitan", "llm_foundry", "maxtext")
 OPTIMIZER_SHARDING = ("nemo", "megatron", "nanotron", "deepspeed", "other")
 PRECISION_WORDS = (
@@ -357,10 +359,18 @@ def _gpu(row: Row) -> Gpu:
     slug = row.get("gpu_slug", "")
     known = presets()
     if slug in known:
-        return known[slug]
+        return _variant(row, known[slug])
     if alias := gpu_aliases().get(row.get("gpu", "").strip().lower()):
         return known[alias]
     raise UnderSpecified("GPU not stated" if not row.get("gpu") else "GPU not in the catalogue")
+
+
+def _variant(row: Row, gpu: Gpu) -> Gpu:
+    """The accelerator as a source had it: the PyTorch teams' H100 is one of 500 W with 96 GB of HBM2e where no memory size is stated."""
+    theirs = row.get("source", "").startswith(LOW_POWER_SOURCES) and not row.get("gpu_mem_gb")
+    if gpu.slug == "h100-sxm5-80gb" and theirs:
+        return replace(gpu, tdp_watts=500.0, bandwidth=2.4 * TERA, memory_bytes=0.99 * 96 * GIB)
+    return gpu
 
 
 @cache

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.roofline.training_cases import batch, coefficients, config, moe_config
 
 from roofline import codes, training
 from roofline.training.operators import shape_of
 from roofline.training.pipeline import bubble_fraction, pipeline_time, slowest_stage
 from roofline.training.speed import attention_flops_per_token, model_flops_per_token
+from tests.roofline.training_cases import batch, coefficients, config, moe_config
 
 PEAK = 989.4e12
 
