@@ -1,13 +1,28 @@
 """Zip and tar archives of result files, unpacked in memory under limits."""
 
 import io
+import lzma
 import posixpath
+import struct
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
 
 MAX_RATIO = 1000
+# What the layers below raise on damaged bytes.
+ARCHIVE_FAULTS = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    LookupError,
+)
 
 
 class ArchiveError(ValueError):
@@ -38,24 +53,10 @@ def members(data: bytes, *, max_bytes: int, max_members: int) -> Iterator[tuple[
             if data[:2] == b"PK"
             else _tar_members(data, max_bytes, max_members)
         )
-    except (
-        zipfile.BadZipFile,
-        tarfile.TarError,
-        zlib.error,
-        EOFError,
-        OSError,
-        NotImplementedError,
-        RuntimeError,
-        struct_error(),
-    ) as error:
+    except ArchiveError:
+        raise
+    except ARCHIVE_FAULTS as error:
         raise ArchiveError(f"damaged archive: {error}") from error
-
-
-def struct_error() -> type[Exception]:
-    """The error of a torn header, which zipfile lets through."""
-    import struct
-
-    return struct.error
 
 
 def _zip_members(data: bytes, max_bytes: int, max_members: int) -> Iterator[tuple[str, bytes]]:

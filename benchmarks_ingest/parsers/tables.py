@@ -2,7 +2,10 @@
 
 import csv
 import io
+import lzma
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +14,9 @@ csv.field_size_limit(2**24)
 MAX_ROWS = 200_000
 MAX_COLUMNS = 2_000
 MAX_XLSX_BYTES = 200 * 2**20
+# What the zip and XML layers below a workbook raise on damaged bytes.
+WORKBOOK_FAULTS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, OSError, EOFError, SyntaxError)
+WORKBOOK_FAULTS += (KeyError, TypeError, AttributeError, IndexError, AssertionError, RuntimeError)
 
 
 @dataclass
@@ -134,7 +140,7 @@ def xlsx_tables(data: bytes) -> list[Table]:
                 raise ValueError("the workbook unpacks to more than 200 MB")
         book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
         return [table for sheet in book.worksheets for table in _sheet(sheet)]
-    except (zipfile.BadZipFile, KeyError, OSError, TypeError, AttributeError, EOFError, SyntaxError) as error:
+    except WORKBOOK_FAULTS as error:
         raise ValueError(f"damaged workbook: {error}") from error
 
 

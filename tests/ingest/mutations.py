@@ -1,12 +1,26 @@
 """Damage as it happens to files: cut, torn, doubled, flipped, re-encoded. Deterministic for a seed."""
 
+import io
 import random
+import zipfile
 
 from .serving_cases import CASES as SERVING
 from .training_cases import CASES as TRAINING
 
 Seed = tuple[bytes, str]
-SEEDS: list[Seed] = [(case.data(), case.name) for case in [*SERVING, *TRAINING]]
+CASES = [*SERVING, *TRAINING]
+SEEDS: list[Seed] = [(case.data(), case.name) for case in CASES]
+
+
+def _archive() -> Seed:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for index, case in enumerate(CASES[:12]):
+            archive.writestr(f"runs/{index}_{case.name}", case.data())
+    return stream.getvalue(), "runs.zip"
+
+
+SEEDS.append(_archive())
 ODD = [
     b"NaN",
     b"Infinity",
