@@ -27,13 +27,13 @@ def validate(rows_or_path: Sequence[Mapping[str, str]] | str | Path) -> Outcome:
     skipped = Counter(skip.reason for skip in left_out)
     fast = [run for run in found if run.speed == run.speed]
     sized = [run for run in found if run.peak_memory_bytes == run.peak_memory_bytes and not why_underspecified(run.row)]
-    residuals = [*_speeds(fast), *_peaks(sized)]
+    residuals = [*speed_residuals(fast), *_peaks(sized)]
     compared = {id(run.row) for run in (*fast, *sized)}
     skipped.update(why_underspecified(run.row) for run in found if id(run.row) not in compared)
     return Outcome(rows=len(rows), predicted=len(compared), residuals=residuals, skipped=skipped)
 
 
-def _speeds(found: Sequence[Run]) -> Iterator[Residual]:
+def speed_residuals(found: Sequence[Run]) -> Iterator[Residual]:
     """Residuals of the speed, each row by its own fold."""
     if not found:
         return
