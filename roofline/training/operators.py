@@ -11,7 +11,6 @@ import numpy as np
 from roofline.ceilings import Column, OpTime, overlapped
 from roofline.codes import FRAMEWORKS, METHODS, RECOMPUTES
 from roofline.columns import Batch
-from roofline.operators import causal_pairs
 from roofline.training.coefficients import Rates
 
 BF16 = 2.0  # bytes of an activation
@@ -63,6 +62,7 @@ def shape_of(batch: Batch) -> Shape:
     model, layout, training = batch.model, batch.layout, batch.training
     assert training is not None
     tokens = training.micro_batch * training.seq_len / layout.cp
+    near = np.minimum(training.seq_len, model.window)
     selective = 1.0 * (training.recompute == SELECTIVE)
     width = (
         model.full_layers * model.heads * model.v_dim + model.window_layers * model.window_heads * model.window_v_dim
@@ -77,7 +77,7 @@ def shape_of(batch: Batch) -> Shape:
         attention_layers=model.full_layers + model.window_layers + model.mla_layers,
         core_width=width + model.mla_layers * model.mla_heads * model.mla_v_dim,
         pairs=0.5 * training.seq_len * (training.seq_len + 1.0),
-        near_pairs=causal_pairs(training.seq_len, window=np.maximum(model.window, 1.0)),
+        near_pairs=near * (training.seq_len - 0.5 * (near - 1.0)),
         again=1.0 * (training.recompute == FULL) + EVERY_OTHER * selective * (training.framework == TORCHTITAN),
         modules=selective,
     )
