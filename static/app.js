@@ -153,3 +153,14 @@ document.addEventListener("change", (event) => {
   const full = boxes.filter((box) => box.checked).length >= Number(form.dataset.most);
   for (const box of boxes) box.disabled = full && !box.checked;
 });
+
+// Compare +: what was compared last in this tab, and this one more.
+if (document.querySelector("[data-comparison]")) sessionStorage.setItem("compare", location.search);
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-compare]");
+  if (!link) return;
+  const columns = new URLSearchParams(sessionStorage.getItem("compare") ?? "");
+  if (!columns.getAll("q").includes(link.dataset.compare)) columns.append("q", link.dataset.compare);
+  event.preventDefault();
+  location.assign(`${link.pathname}?${columns}`);
+});

@@ -95,6 +95,16 @@ def test_a_sweep_runs_while_one_watches(page: Page) -> None:
     expect(page.locator("#answer")).to_be_visible()
 
 
+def test_two_what_ifs_are_put_side_by_side(page: Page) -> None:
+    page.goto("/plan/?gpu_count=8")
+    page.get_by_role("link", name="Compare +").click()
+    expect(page.locator("thead th")).to_have_count(2)
+    page.goto("/plan/?gpu=h200-sxm&gpu_count=8")
+    page.get_by_role("link", name="Compare +").click()
+    expect(page.locator("table.data").first.locator("thead th")).to_have_count(3)
+    expect(page.locator("table.data").first).to_contain_text("h200-sxm")
+
+
 def test_the_menu_opens_on_a_narrow_screen(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto("/plan/")
