@@ -205,6 +205,8 @@ CASES = [
     Case("wandb chart of speed", "wandb.csv", CHART, "wandb", {"tokens_per_s": 1010.0}),
     Case("wandb chart of losses", "wandb.csv", CHART.replace("throughput/tokens_per_sec", "train/loss"), "wandb", None, reason="no metric of speed"),
     Case("wandb runs without metrics", "wandb.csv", '"Name","Runtime","seed"\n"a","300","1"\n', "wandb", None, reason="without any metric"),
+    Case("step metrics of any logger", "metrics.csv", "step,loss,step_time,tokens_per_sec\n1,10,50,100\n2,9,2,5000\n3,8,2,5000\n", "step-metrics-csv",
+         {"step_time_s": 2.0, "tokens_per_s": 5000.0}),
     Case("wandb summary", "wandb-summary.json", json.dumps({"_wandb": {"runtime": 9}, "_step": 12, "mfu": 45.0}), "wandb-summary", {"mfu_reported": 0.45}),
     Case("wandb config", "config.yaml", "_wandb:\n    value:\n        cli_version: 0.18.3\nbatch_size:\n    value: 12\n", "wandb-config", None, reason="settings"),
     Case("nvidia-smi monitor", "gpu_metrics.csv", SMI, "gpu-monitor", None, reason="evidence"),

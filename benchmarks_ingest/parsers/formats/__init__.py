@@ -95,6 +95,7 @@ BUILT_IN: tuple[Parser, ...] = (
     hf_trainer.HfStdout(),
     hf_trainer.LlamaFactoryLog(),
     wandb.WandbChart(),
+    wandb.StepCsv(),
     wandb.WandbSummary(),
     wandb.WandbConfig(),
     eval_tools.Evalscope(),

@@ -123,6 +123,8 @@ class ServerLog:
             return 0.0
         if re.search(r"Avg (?:prompt|generation) throughput: [\d.]+ tokens/s", document.text):
             return 0.3
+        if re.search(r"^# (?:HELP|TYPE) \w", document.head, re.MULTILINE):
+            return 0.3
         if "Traceback (most recent call last)" in document.text:
             return 0.2
         marks = (

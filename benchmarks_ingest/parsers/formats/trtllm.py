@@ -113,6 +113,7 @@ CONSOLE_TEXT = {
     "gpu name": "gpu",
 }
 _PERCENTILE = re.compile(r"\[(Latency|TTFT|TPOT)\]\s*P(\d+(?:\.\d+)?)\s*:\s*([\d.,eE+]+)")
+OVERVIEW = r"^=? ?PERFORMANCE OVERVIEW|^= STATISTICS\s*$(?=[^\0]{0,800}?Token Throughput \(tokens/sec\))"
 _RULE = re.compile(r"^={20,}\s*$")
 
 
@@ -122,11 +123,7 @@ class TrtllmStdout:
     format = "trtllm-bench-stdout"
 
     def score(self, document: Document) -> float:
-        return (
-            0.9
-            if not document.is_json and re.search(r"^=? ?PERFORMANCE OVERVIEW", "\n".join(document.lines), re.MULTILINE)
-            else 0.0
-        )
+        return 0.9 if not document.is_json and re.search(OVERVIEW, "\n".join(document.lines), re.MULTILINE) else 0.0
 
     def parse(self, document: Document) -> ParseResult:
         result = ParseResult()
@@ -147,7 +144,7 @@ def _reports(text: str) -> Iterator[str]:
             r"^= (?:PYTORCH|TENSORRT|TRT|_AUTODEPLOY|ENGINE|AUTODEPLOY)[^\n]*$", text, re.MULTILINE
         )
     ]
-    overviews = [match.start() for match in re.finditer(r"^=? ?PERFORMANCE OVERVIEW", text, re.MULTILINE)]
+    overviews = [match.start() for match in re.finditer(OVERVIEW, text, re.MULTILINE)]
     if len(starts) != len(overviews):
         starts = [0, *(text.rfind("\n=", 0, overview - 70) for overview in overviews[1:])]
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):

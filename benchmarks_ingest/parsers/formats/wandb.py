@@ -139,6 +139,40 @@ def _put_settings(run: Run, row: Mapping[str, str]) -> None:
             run.put(field, row[key], key)
 
 
+class StepCsv:
+    """A CSV of any trainer's logger: one row a step, with named speed metrics."""
+
+    format = "step-metrics-csv"
+
+    def score(self, document: Document) -> float:
+        if document.is_json or document.is_xlsx or not document.tables:
+            return 0.0
+        header = document.header
+        steps = {"step", "iteration", "iter", "global_step", "trainer/global_step"}
+        return 0.8 if steps & set(header) and any(map(metric_of, header)) and len(document.tables[0].rows) > 1 else 0.0
+
+    def parse(self, document: Document) -> ParseResult:
+        table = document.tables[0]
+        columns = {index: found for index, label in enumerate(table.header) if (found := metric_of(label))}
+        steps: list[Step] = [
+            {
+                field: convert(value, factor)
+                for index, (field, factor) in columns.items()
+                if index < len(row) and (value := number(row[index]))
+            }
+            for row in table.rows
+        ]
+        run = Run(kind="training")
+        names = {field: table.header[index].strip() for index, (field, _) in columns.items()}
+        if not put_steps(run, [step for step in steps if step], names):
+            return ParseResult.refused("no step with a speed")
+        return ParseResult(
+            [run],
+            notes=["whether rates are of the whole job or of one GPU is told by names only"],
+            needs_confirmation=True,
+        )
+
+
 class WandbSummary:
     """wandb-summary.json: last values only."""
 
