@@ -15,8 +15,10 @@ MAX_ROWS = 200_000
 MAX_COLUMNS = 2_000
 MAX_XLSX_BYTES = 200 * 2**20
 # What the zip and XML layers below a workbook raise on damaged bytes.
-WORKBOOK_FAULTS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, OSError, EOFError, SyntaxError)
-WORKBOOK_FAULTS += (KeyError, TypeError, AttributeError, IndexError, AssertionError, RuntimeError)
+WORKBOOK_FAULTS: tuple[type[Exception], ...] = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, OSError, EOFError, SyntaxError),
+    *(KeyError, TypeError, AttributeError, IndexError, AssertionError, RuntimeError),
+)
 
 
 @dataclass
