@@ -15,6 +15,8 @@ from roofline.audit import Record
 
 SIXTEEN_BIT = ("bf16", "fp16", "")  # a blank precision means bf16
 FEWEST = 5  # runs that make a record
+# Words in a row's notes that say it is no record: doubted by whoever collected it, or fewer layers than the named model.
+DOUBTS = ("OUTLIER", "WARNING", "CHECK", "SUSPECT", "PROXY", "truncated")
 DENSE = 0.99  # active over total parameters from which on a model counts as dense
 
 
@@ -46,8 +48,12 @@ def _runs(moe: bool) -> list[tuple[str, float, str]]:
                 row["source"],
             )
             for row in csv.DictReader(lines)
-            if row["mfu_pct"] and row["precision"] in SIXTEEN_BIT and _is_moe(row) is moe
+            if row["mfu_pct"] and row["precision"] in SIXTEEN_BIT and _is_moe(row) is moe and not _is_doubted(row)
         ]
+
+
+def _is_doubted(row: dict[str, str]) -> bool:
+    return any(word in row["notes"] for word in DOUBTS)
 
 
 def _is_moe(row: dict[str, str]) -> bool:

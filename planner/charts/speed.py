@@ -12,56 +12,20 @@ HOVER = "%{x:,.3~s} tokens/s per user<br>%{y:,.3~s} tokens/s per GPU<extra></ext
 
 def speed_curve(points: Sequence[Result], present: Result | None = None, slo_tpot_s: float | None = None) -> Figure:
     """Serving: output tokens/s/GPU over tokens/s/user, one marker a concurrency, with the band of the interval."""
-    rows = [_speed_row(result) for result in points if _serves(result)]
-    rows.sort(key=lambda row: row["concurrency"])
-    user = [row["user"] for row in rows]
-    data: list[dict[str, Any]] = []
-    if rows and all(row["low"] is not None for row in rows):
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "name": "80 % interval",
-                "hoverinfo": "skip",
-                "fill": "toself",
-                "x": user + user[::-1],
-                "y": [row["high"] for row in rows] + [row["low"] for row in rows[::-1]],
-                "line": {"width": 0},
-                "fillcolor": "var:accent/0.15",
-            }
-        )
-    data.append(
-        {
-            "type": "scatter",
-            "mode": "lines+markers+text",
-            "name": "predicted",
-            "x": user,
-            "y": [row["gpu"] for row in rows],
-            "text": [f"{row['concurrency']:,.0f}" for row in rows],
-            "textposition": "top right",
-            "textfont": {"size": 11},
-            "cliponaxis": False,
-            "line": {"color": "var:accent", "width": 2},
-            "marker": {"color": "var:accent", "size": 6},
-            "hovertemplate": f"concurrency %{{text}}<br>{HOVER}",
-        }
-    )
+    rows = sorted((_speed_row(result) for result in points if _serves(result)), key=lambda row: row["concurrency"])
+    curve = _curve(rows) | {
+        "mode": "lines+markers+text",
+        "text": [f"{row['concurrency']:,.0f}" for row in rows],
+        "textposition": "top right",
+        "textfont": {"size": 11},
+        "cliponaxis": False,
+        "hovertemplate": f"concurrency %{{text}}<br>{HOVER}",
+    }
+    data = [*_band(rows), curve]
     if present is not None and _serves(present):
-        row = _speed_row(present)
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": "this scenario",
-                "x": [row["user"]],
-                "y": [row["gpu"]],
-                "marker": {"color": "var:ink", "size": 12, "symbol": "circle-open", "line": {"width": 3}},
-                "hovertemplate": f"this scenario<br>{HOVER}",
-            }
-        )
-    frame = layout(
-        "tokens/s per user", "output tokens/s per GPU", xaxis={"rangemode": "tozero"}, yaxis={"rangemode": "tozero"}
-    )
+        data.append(_here(_speed_row(present), HOVER))
+    zero = {"rangemode": "tozero"}
+    frame = layout("tokens/s per user", "output tokens/s per GPU", xaxis=zero, yaxis=zero)
     if slo_tpot_s:
         frame |= vertical_line(1 / slo_tpot_s, "service level")
     return {"data": data, "layout": frame}
@@ -69,50 +33,57 @@ def speed_curve(points: Sequence[Result], present: Result | None = None, slo_tpo
 
 def scaling_curve(points: Sequence[Result], present: Result | None = None) -> Figure:
     """Training: tokens/s/GPU over the number of GPUs, with the band of the interval."""
-    rows = sorted((_scaling_row(result) for result in points if result.get("training")), key=lambda row: row["gpus"])
-    gpus = [row["gpus"] for row in rows]
-    data: list[dict[str, Any]] = []
-    if rows and all(row["low"] is not None for row in rows):
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "name": "80 % interval",
-                "hoverinfo": "skip",
-                "fill": "toself",
-                "x": gpus + gpus[::-1],
-                "y": [row["high"] for row in rows] + [row["low"] for row in rows[::-1]],
-                "line": {"width": 0},
-                "fillcolor": "var:accent/0.15",
-            }
-        )
-    data.append(
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "name": "predicted",
-            "x": gpus,
-            "y": [row["speed"] for row in rows],
-            "line": {"color": "var:accent", "width": 2},
-            "marker": {"color": "var:accent", "size": 6},
-            "hovertemplate": "%{x} GPUs<br>%{y:,.3~s} tokens/s per GPU<extra></extra>",
-        }
-    )
+    rows = sorted((_scaling_row(result) for result in points if result.get("training")), key=lambda row: row["x"])
+    hover = "%{x} GPUs<br>%{y:,.3~s} tokens/s per GPU<extra></extra>"
+    data = [*_band(rows), _curve(rows) | {"mode": "lines+markers", "hovertemplate": hover}]
     if present is not None and present.get("training"):
-        row = _scaling_row(present)
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": "this scenario",
-                "x": [row["gpus"]],
-                "y": [row["speed"]],
-                "marker": {"color": "var:ink", "size": 12, "symbol": "circle-open", "line": {"width": 3}},
-                "hovertemplate": "this scenario<br>%{x} GPUs<br>%{y:,.3~s} tokens/s per GPU<extra></extra>",
-            }
-        )
+        data.append(_here(_scaling_row(present), hover))
+    gpus = [row["x"] for row in rows]
     ticks = {"type": "log", "tickvals": gpus, "ticktext": [f"{count:,}" for count in gpus]}
     return {"data": data, "layout": layout("GPUs", "tokens/s per GPU", xaxis=ticks, yaxis={"rangemode": "tozero"})}
+
+
+def _curve(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "name": "predicted",
+        "x": [row["x"] for row in rows],
+        "y": [row["y"] for row in rows],
+        "line": {"color": "var:accent", "width": 2},
+        "marker": {"color": "var:accent", "size": 6},
+    }
+
+
+def _band(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The interval as a filled outline; nothing where it is not known at every point."""
+    if not rows or any(row["low"] is None for row in rows):
+        return []
+    x = [row["x"] for row in rows]
+    outline = {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "80 % interval",
+        "hoverinfo": "skip",
+        "fill": "toself",
+        "x": x + x[::-1],
+        "y": [row["high"] for row in rows] + [row["low"] for row in rows[::-1]],
+        "line": {"width": 0},
+        "fillcolor": "var:accent/0.15",
+    }
+    return [outline]
+
+
+def _here(row: Mapping[str, Any], hover: str) -> dict[str, Any]:
+    """The ring around the scenario that was asked for."""
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "this scenario",
+        "x": [row["x"]],
+        "y": [row["y"]],
+        "marker": {"color": "var:ink", "size": 12, "symbol": "circle-open", "line": {"width": 3}},
+        "hovertemplate": f"this scenario<br>{hover}",
+    }
 
 
 def bubbles(rows: Iterable[Mapping[str, Any]], x_title: str, y_title: str) -> Figure:
@@ -197,14 +168,11 @@ def _serves(result: Result) -> bool:
 
 def _speed_row(result: Result) -> dict[str, Any]:
     inference = result["inference"]
-    low, high = (
-        interval_of(result, "output_tokens_per_s_per_gpu")
-        or interval_of(result, "tokens_per_s_per_gpu")
-        or (None, None)
-    )
+    key = "output_tokens_per_s_per_gpu"
+    low, high = interval_of(result, key) or (None, None)
     return {
-        "user": 1 / inference["tpot_s"],
-        "gpu": inference["output_tokens_per_s_per_gpu"],
+        "x": 1 / inference["tpot_s"],
+        "y": inference[key],
         "concurrency": inference.get("concurrency") or 0,
         "low": low,
         "high": high,
@@ -212,10 +180,6 @@ def _speed_row(result: Result) -> dict[str, Any]:
 
 
 def _scaling_row(result: Result) -> dict[str, Any]:
-    low, high = interval_of(result, "tokens_per_s_per_gpu") or (None, None)
-    return {
-        "gpus": result["scenario"]["gpu_count"],
-        "speed": result["training"]["tokens_per_s_per_gpu"],
-        "low": low,
-        "high": high,
-    }
+    key = "tokens_per_s_per_gpu"
+    low, high = interval_of(result, key) or (None, None)
+    return {"x": result["scenario"]["gpu_count"], "y": result["training"][key], "low": low, "high": high}

@@ -94,7 +94,7 @@ def _serving(question: Question, count: int, dp: int, weights: float) -> dict[st
     speed = load / tpot
     price = question.price.usd_per_gpu_hour if question.price else None
     hourly = price * count if price else None
-    figures = {
+    figures: dict[str, Any] = {
         "output_tokens_per_s": speed,
         "output_tokens_per_s_per_gpu": speed / count,
         "total_tokens_per_s": speed * 5,

@@ -9,7 +9,8 @@ from django.http import QueryDict
 
 from planner.queries import changed, query_of, scenario_from_query, scenario_of
 from roofline.errors import ScenarioError
-from roofline.scenario import DEFAULT_OPTIMIZATIONS, FIELDS, parse
+from roofline.fields import FIELDS
+from roofline.scenario import DEFAULT_OPTIMIZATIONS, parse
 
 
 def test_an_empty_address_is_the_page_default() -> None:

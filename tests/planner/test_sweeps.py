@@ -32,7 +32,7 @@ SPACE = {
 
 
 def done(sweep: Sweep) -> Sweep:
-    job_run(job_id=sweep.job_id, worker="w")  # type: ignore[attr-defined]
+    job_run(job_id=sweep.job_id, worker="w")
     return Sweep.objects.select_related("job").get(pk=sweep.pk)
 
 

@@ -30,7 +30,7 @@ def start(house: House) -> str:
 
 
 def state(house: House) -> tuple[str, int]:
-    return house.query("SELECT status, done FROM jobs_job")[0]  # type: ignore[return-value]
+    return house.query("SELECT status, done FROM jobs_job")[0]
 
 
 def test_killed_sweep_is_finished_with_every_point_once() -> None:
