@@ -1,4 +1,4 @@
-# run: the whole house on one port · test, lint: what CI runs · fix: format and repair · bench: the engine's speed
+# run: the whole house on one port · test, lint: what CI runs · fix: format and repair · fuzz: ten minutes of damaged files · bench: the engine's speed
 PORT ?= 8000
 HOST ?= 127.0.0.1
 PYTHON ?= python3
@@ -11,7 +11,7 @@ BASE := $(call stamp,base)
 DEV := $(call stamp,dev)
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes
 
-.PHONY: run test lint fix bench locks
+.PHONY: run test lint fix fuzz bench locks
 
 run: $(BASE)
 	@exec $(PY) manage.py serve --host $(HOST) --port $(PORT) --end-with-parent
@@ -32,6 +32,9 @@ fix: $(DEV)
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/djade --target-version 5.2 $$(git ls-files 'templates/*.html') || true
+
+fuzz: $(DEV)
+	$(PY) -m tests.ingest.fuzz 600
 
 bench: $(DEV)
 	$(PY) manage.py bench
