@@ -11,7 +11,7 @@ from roofline.columns import Batch
 from roofline.training.coefficients import Rates, TrainingCoefficients, resolve
 from roofline.training.communication import Communication, adapter_parameters, communication, exposed, local_parameters
 from roofline.training.corrections import locate
-from roofline.training.operators import Operator, Shape, micro_batch_operators, misalignment, shape_of
+from roofline.training.operators import LORA, Operator, Shape, micro_batch_operators, misalignment, shape_of
 from roofline.training.pipeline import pipeline_time, slowest_stage
 
 MFU_DEFINITION = (
@@ -23,6 +23,8 @@ OPTIMIZER_BYTES = np.array(
     (34.0, 22.0, 20.0, 26.0, 26.0, 14.0)
 )  # read and written for one parameter, by codes.OPTIMIZERS
 KERNELS, MOE_KERNELS = 14.0, 40.0  # of one layer, one pass, fused
+CONVERTING = 0.7  # more of them where operands are converted to 8 or 4 bit
+ADAPTER_KERNELS = 14.0  # of the low-rank adapters of one layer, one pass
 FULL = RECOMPUTES.index("full")
 GROUPED_EXPERTS = 16.0  # local experts from which one launch serves several
 HOST_OVERLAP = 0.1  # how much host and GPU time of a micro-batch add up
@@ -101,7 +103,8 @@ def _host_time(batch: Batch, rates: Rates) -> Column:
     training, model = batch.training, batch.model
     assert training is not None
     passes = 3.0 + (training.recompute == FULL)
-    dense = rates.host * KERNELS * model.layers
+    converted = 1.0 + CONVERTING * (rates.casts > 0)
+    dense = rates.host * (KERNELS * converted + ADAPTER_KERNELS * (training.method >= LORA)) * model.layers
     local = model.experts / batch.layout.ep
     launched = local * GROUPED_EXPERTS / (local + GROUPED_EXPERTS)
     routed = rates.moe_host * (MOE_KERNELS + rates.expert_kernels * launched) * model.moe_layers
@@ -124,7 +127,7 @@ def step_of(batch: Batch, c: TrainingCoefficients) -> Step:
     mean = (parts.layers + parts.ends) * stage + communicated
     pipeline = pipeline_time(busy, mean, layout.pp, micro_batches, layout.virtual_pipeline)
     exchange = _exposed_data_parallel(batch, parts, traffic, c, micro_batches)
-    optimizer = optimizer_time(batch, shape, c)
+    optimizer = optimizer_time(batch, shape, c) + weight_conversion_time(batch, rates, shape)
     doublings = np.log2(np.maximum(layout.gpus / layout.gpus_per_node, 1.0))
     beyond = np.log2(np.maximum(layout.gpus / 1024.0, 1.0))
     slowdown = 1.0 + c["jitter"] * doublings + c["big_jitter"] * beyond
@@ -165,6 +168,13 @@ def _exposed_data_parallel(
     ahead = exposed(traffic.gather.time, forward, hidden)
     behind = exposed(traffic.reduce.time + np.where(sharded, traffic.gather.time, 0.0), backward, hidden)
     return (ahead + behind) * np.where(sharded, micro_batches, 1.0)
+
+
+def weight_conversion_time(batch: Batch, rates: Rates, shape: Shape) -> Column:
+    """8- and 4-bit recipes convert the weights that a rank trains once a step, along rows and columns."""
+    dense, experts = local_parameters(batch)
+    moved = shape.trained * (rates.casts > 0) * (2.0 + 2.0 * rates.element_bytes) * (dense + experts)
+    return moved / (batch.gpu.bandwidth * rates.stream)
 
 
 def optimizer_time(batch: Batch, shape: Shape, c: TrainingCoefficients) -> Column:
