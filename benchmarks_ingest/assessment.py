@@ -134,7 +134,7 @@ def _assumed(run: MeasuredRun, answer: Mapping[str, Any]) -> list[str]:
 
 def _waste(run: MeasuredRun, figures: list[RunFigure], answer: Mapping[str, Any], usd: float | None) -> Waste | None:
     figure = next((one for name in RATES for one in figures if one.quantity == name), None)
-    roof = figure and _roof(run)
+    roof = _roof(run) if figure else None
     if figure is None or roof is None or not run.gpu_count or not _is_saturated(run, figure):
         return None
     scale = run.gpu_count if figure.quantity == "tokens_per_s_per_gpu" else 1

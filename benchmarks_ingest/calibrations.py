@@ -212,6 +212,26 @@ def calibration_facts(row: Calibration) -> Json:
     }
 
 
+def halves(
+    runs: Sequence[Observation], *, by_configuration: bool = False
+) -> tuple[list[Observation], list[Observation]]:
+    """Every other run, or every other (workload, GPU, software, model) with all its runs."""
+    order = {kind: place for place, kind in enumerate(sorted({run.kinds[0] for run in runs}))}
+    place_of = [order[run.kinds[0]] if by_configuration else place for place, run in enumerate(runs)]
+    parts: tuple[list[Observation], list[Observation]] = ([], [])
+    for run, place in zip(runs, place_of, strict=True):
+        parts[place % 2].append(run)
+    return parts
+
+
+def half_and_half(*, by_configuration: bool = False) -> Json:
+    """Fit to one half of the public reference runs, errors on the other half, both ways round taken together."""
+    runs = observations(RunFigure.objects.filter(reference=True))
+    first, second = halves(runs, by_configuration=by_configuration)
+    after = [*corrections(second, fit(first)), *corrections(first, fit(second))]
+    return _errors([*second, *first], after)
+
+
 __all__ = [
     "CalibrationRefused",
     "calibration_activate",

@@ -116,6 +116,7 @@ def _load(data: Mapping[str, Any]) -> Json:
 
 def lengths_missing(data: Mapping[str, Any]) -> str:
     """Which lengths a prediction needs and a run does not state; "" where it states them."""
+    wanted: tuple[str, ...]
     if workload_of(data) == "training":
         wanted = ("seq_len",)
     elif data.get("kind") == "single_stream":

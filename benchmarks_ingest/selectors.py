@@ -49,7 +49,7 @@ def may_change(user: Any, row: Upload | MeasuredRun) -> bool:
 
 def known_fingerprints(upload: Upload, wanted: Iterable[str]) -> set[str]:
     """Which of these runs an earlier upload of the same owner holds."""
-    keys, found = sorted(set(wanted)), set()
+    keys, found = sorted(set(wanted)), set[str]()
     rows = MeasuredRun.objects.filter(owner_id=upload.owner_id, reference=False).exclude(upload_id=upload.pk)
     rows = rows.exclude(status=RunStatus.DUPLICATE)
     if upload.created:

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from roofline.columns import Model
 from roofline.question import Question
 
-SHRINKAGE = 8.0  # runs at which a cell's own mean and its parent's weigh the same
+SHRINKAGE = (
+    8.0  # runs (of a model) or models (of a wider kind) at which a cell's own median and its parent weigh the same
+)
 FOLDS = 10
 WORSE = 1.0  # percentage points by which an error may grow before a calibration is refused
 Cell = tuple[str, ...]
@@ -21,7 +23,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Calibration:
-    """`cells` maps a kind of run (workload, GPU, software, architecture …) to the shrunken mean of ln(measured
+    """`cells` maps a kind of run (workload, GPU, software, architecture …) to the shrunken median of ln(measured
     time / predicted)."""
 
     version: str
@@ -45,8 +47,7 @@ def cells_of(question: Question) -> list[Cell]:
 
 
 def kinds(workload: str, gpu: str, software: str, model: str, architecture: str) -> list[Cell]:
-    """The kinds of a run, nearest first. A model's name comes last but one, so that no model can be taken for an
-    architecture."""
+    """The kinds of a run, nearest first."""
     base = (workload, gpu, software)
     return [(*base, model), (*base, architecture), base]
 
@@ -75,7 +76,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class Fitted:
-    """Shrunken mean and number of runs of each kind."""
+    """Shrunken median and number of runs of each kind."""
 
     cells: Mapping[Cell, float]
     counts: Mapping[Cell, int]
@@ -86,30 +87,35 @@ class Fitted:
 
 
 def fit(runs: Sequence[Observation]) -> Fitted:
-    """Cells from the widest kind to the nearest: (sum of ln ratios + SHRINKAGE x parent) / (n + SHRINKAGE), the
-    parent of the widest being the shipped engine, 0. It is the posterior mean of a normal hierarchy whose spread
-    between kinds is 1 / sqrt(SHRINKAGE) of that between the runs of a kind."""
-    sums: dict[Cell, list[float]] = defaultdict(list)
-    parents: dict[Cell, Cell | None] = {}
+    """Cells from the widest kind to the nearest, each (n x median + SHRINKAGE x parent) / (n + SHRINKAGE); the parent
+    of the widest is the shipped engine, 0.
+
+    A nearest kind (a model) has the median of its runs and their number n; a wider one the median over the models in
+    it and their number, so that many runs of one model say as little of other models as they know. Medians, because
+    a few broken runs must not move the rest.
+    """
+    ratios: dict[Cell, list[float]] = defaultdict(list)
+    wider: dict[Cell, Sequence[Cell]] = {}
     for run in runs:
-        wider: Cell | None = None
-        for kind in reversed(run.kinds):
-            sums[kind].append(run.log_ratio)
-            parents[kind] = wider
-            wider = kind
+        ratios[run.kinds[0]].append(run.log_ratio)
+        wider[run.kinds[0]] = run.kinds[1:]
+    members: dict[Cell, list[Cell]] = defaultdict(list)
+    for nearest, above in wider.items():
+        for kind in above:
+            members[kind].append(nearest)
+    medians = {kind: float(np.median(found)) for kind, found in ratios.items()}
     cells: dict[Cell, float] = {}
-    for kind in sorted(sums, key=lambda cell: _depth(cell, parents)):
-        parent = parents[kind]
-        above = cells[parent] if parent is not None else 0.0
-        cells[kind] = (sum(sums[kind]) + SHRINKAGE * above) / (len(sums[kind]) + SHRINKAGE)
-    return Fitted(cells, {kind: len(ratios) for kind, ratios in sums.items()})
+    for nearest, above in wider.items():
+        parent = 0.0
+        for kind in reversed(above):
+            parent = cells[kind] = _shrunk([medians[member] for member in members[kind]], parent)
+        cells[nearest] = _shrunk(ratios[nearest], parent)
+    counts = {kind: sum(len(ratios[member]) for member in found) for kind, found in members.items()}
+    return Fitted(cells, {**{kind: len(found) for kind, found in ratios.items()}, **counts})
 
 
-def _depth(cell: Cell, parents: Mapping[Cell, Cell | None]) -> int:
-    depth, above = 0, parents[cell]
-    while above is not None:
-        depth, above = depth + 1, parents[above]
-    return depth
+def _shrunk(values: Sequence[float], parent: float) -> float:
+    return (len(values) * float(np.median(values)) + SHRINKAGE * parent) / (len(values) + SHRINKAGE)
 
 
 def corrections(runs: Sequence[Observation], fitted: Fitted) -> Floats:
@@ -124,8 +130,7 @@ def cross_validated(runs: Sequence[Observation], folds: int = FOLDS) -> Floats:
     found = np.zeros(len(runs))
     for fold in range(count if count > 1 else 0):
         rest = [run for place, run in enumerate(runs) if place % count != fold]
-        held = np.arange(fold, len(runs), count)
-        found[held] = corrections([runs[place] for place in held], fit(rest))
+        found[fold::count] = corrections(runs[fold::count], fit(rest))
     return found
 
 
