@@ -69,9 +69,16 @@ class Gatherer:
         if total is not None:
             size = (total, scenario.get("model_size.active_params_b"))
             if size not in self.sizes:
-                self.sizes[size] = architecture.typical(*size)
+                self.sizes[size] = self._typical(*size)
             return self.sizes[size]
         return self.models.resolve(scenario.get("model"))
+
+    @staticmethod
+    def _typical(total: float, active: float | None) -> Architecture:
+        try:
+            return architecture.typical(total, active)
+        except UnsupportedArchitecture as error:
+            raise ScenarioError({"model_size.params_b": [f"No model has such a size: {error}"]}) from error
 
     def _gpu(self, scenario: Scenario) -> hardware.Gpu:
         spec = scenario.get("gpu_spec")

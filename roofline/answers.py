@@ -12,7 +12,7 @@ from roofline import serving, training
 from roofline.codes import BOUNDS
 from roofline.intervals import interval
 from roofline.question import Question
-from roofline.units import MEGA
+from roofline.units import GIB, MEGA
 from roofline.versions import release_year
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ TRAINING_PATHS = {
     "recompute": "training.recompute",
 }
 SERVING_PATHS = {"attention_dp": "parallelism.attention_dp"}
+POOLED = ("tp", "ep", "dp", "expert_tp")  # disaggregated pools say these themselves
 
 
 def number(value: Any) -> float | None:
@@ -78,8 +79,10 @@ def refusal_to_fit(question: Question, choice: Choice, repairs: list[Json]) -> J
     body |= {"bound": {"dominant": "capacity", "shares": None}, "operators": [], "cost": None, "interval": None}
     body["memory"]["would_fit"] = repairs
     held = choice.result.memory
-    short = (number(held.total_bytes) or 0.0) - (number(held.capacity_bytes) or 0.0)
-    question.warn("does_not_fit", "gpu_count", f"Does not fit: {max(short, 0.0) / 2**30:,.3g} GiB short on each GPU.")
+    over = (number(held.total_bytes) or 0.0) - (number(held.capacity_bytes) or 0.0)
+    # A serving engine may use only its share of the memory: what lacks is measured against that.
+    short = max(over, number(getattr(held, "shortfall_bytes", 0.0)) or 0.0)
+    question.warn("does_not_fit", "gpu_count", f"Does not fit: {short / GIB:,.3g} GiB short on each GPU.")
     body["warnings"] = question.warnings
     return body
 
@@ -97,7 +100,10 @@ def _frame(question: Question, choice: Choice) -> Json:
 def _note_choice(question: Question, choice: Choice) -> None:
     """Write the chosen layout into the scenario; what was given stays given."""
     own = TRAINING_PATHS if question.scenario.workload == "training" else SERVING_PATHS
+    pooled = question.scenario.get("inference.disaggregated.decode.gpus") is not None
     for name, path in (CHOSEN_PATHS | own).items():
+        if pooled and name in POOLED:
+            continue
         if path not in question.scenario.values or question.scenario.origins.get(path) == "chosen":
             question.scenario.choose(path, getattr(choice.candidate, name))
     if question.scenario.get("inference.concurrency") == "max":

@@ -113,7 +113,7 @@ FIELDS: tuple[Field, ...] = (
         "model_size.params_b",
         "Parameters",
         "Total size; typical dimensions are chosen and named.",
-        0.001,
+        0.01,
         1e5,
         unit="10^9",
     ),
@@ -121,7 +121,7 @@ FIELDS: tuple[Field, ...] = (
         "model_size.active_params_b",
         "Active parameters",
         "Parameters that one token uses (MoE).",
-        0.001,
+        0.01,
         1e5,
         unit="10^9",
     ),
@@ -159,7 +159,6 @@ FIELDS: tuple[Field, ...] = (
         "Model chunks on each pipeline rank (interleaved schedule).",
         1,
         128,
-        default=1,
         workload="training",
     ),
     PARALLEL.flag(
@@ -193,7 +192,9 @@ FIELDS: tuple[Field, ...] = (
     ),
     TRAIN.integer("lora_rank", "LoRA rank", "Rank of the adapters.", 1, 65_536, default=16),
     TRAIN.choice("lora_targets", "LoRA targets", "Layers that get adapters.", codes.LORA_TARGETS, default="all_linear"),
-    TRAIN.share("padding_fraction", "Padding", "Share of tokens that are padding.", default=0.0, swing=True),
+    TRAIN.number(
+        "padding_fraction", "Padding", "Share of tokens that are padding.", 0, 0.99, default=0.0, swing=True
+    ),
     TRAIN.number(
         "data_loader_bytes_per_s",
         "Data loader",

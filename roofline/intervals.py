@@ -68,5 +68,10 @@ def _serving(question: Question, choice: Choice) -> tuple[Factors, str]:
     return factors, BASES[int(near)]
 
 
+# Least distance of an end from the figure: near no measured run, errors of other runs may all lean to one side.
+MARGIN = 0.01
+
+
 def _pair(value: float | None, low: float, high: float) -> list[float] | None:
-    return None if value is None else [value * low, value * high]
+    """The pair around `value`, which it always holds."""
+    return None if value is None else [value * min(low, 1.0 - MARGIN), value * max(high, 1.0 + MARGIN)]

@@ -5,7 +5,7 @@ things share them. Their memory and speed are then computed in one vectorised ca
 scenarios.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -15,16 +15,17 @@ from numpy.typing import NDArray
 
 from roofline import codes
 from roofline.columns import Model
+from roofline.fields import MOST_GPUS
 from roofline.rules import heads_divide, tp_divides
 from roofline.scenario import Scenario
 
-LARGEST_CHOSEN_COUNT = 1024
 MICRO_BATCHES = (1, 2, 4, 8)
 MOST_MICRO_BATCH_TOKENS = 65_536
 # Sequences of one optimizer step where nothing is said: pretraining, and everything else.
 PRETRAINING_BATCH, OTHER_BATCH = 1024, 64
 LONG_SEQUENCE = 16_384  # from here context parallelism is worth trying
 LONGEST_PIPELINE = 32
+MOST_CHUNKS = 8  # of an interleaved pipeline on one rank
 SHARDING_FRAMEWORKS = ("fsdp", "llm_foundry", "torchtitan", "maxtext")
 EXPERT_SIZES = (1, 8, 16, 32, 64)
 # Bytes of a parameter that no layout can spread thinner: 16-bit weights, gradients and optimizer; 4-bit weights.
@@ -118,12 +119,17 @@ PATHS = (
 )
 
 
+def fewest_gpus(scenario: Scenario, model: Model, memory_bytes: float) -> int:
+    """The number of GPUs under which nothing can fit."""
+    size = TRAINED_BYTES if scenario.get("training.method") in ("pretrain", "full_finetune") else STORED_BYTES
+    return max(1, int(float(model.total_params) * size / memory_bytes))
+
+
 def options(scenario: Scenario, model: Model, node: Node, memory_bytes: float) -> Options:
     """Every layout worth computing, consistent with what is given; none if what is given admits none."""
     heads, kv_heads = heads_divide(model)
-    size = TRAINED_BYTES if scenario.get("training.method") in ("pretrain", "full_finetune") else STORED_BYTES
-    fewest = max(1, int(float(model.total_params) * size / memory_bytes))
-    machine = (1 if scenario.get("gpu_count") else fewest, node.gpus_per_node, node.domain)
+    fewest = 1 if scenario.get("gpu_count") else fewest_gpus(scenario, model, memory_bytes)
+    machine = (fewest, node.gpus_per_node, node.domain)
     shape = (heads, kv_heads, int(model.layers), int(model.experts), bool(model.is_mla))
     asked = Asked._make((*(scenario.values.get(path) for path in PATHS), *shape, *machine))
     return _options(asked)
@@ -145,7 +151,7 @@ def _counts(asked: Asked) -> list[int]:
         product *= size or 1
     if None not in sizes:
         return [product]
-    counts = [product * factor for factor in _powers(LARGEST_CHOSEN_COUNT) if product * factor >= asked.fewest]
+    counts = [product * factor for factor in _powers(max(1, MOST_GPUS // product)) if product * factor >= asked.fewest]
     return counts[:TRIED_COUNTS]
 
 
@@ -243,9 +249,22 @@ def _steps(asked: Asked, base: Candidate) -> Iterator[Candidate]:
         for stage in _zero_stages(asked, base):
             for micro in _micro_batches(asked, base.dp):
                 batch = asked.global_batch or _usual_batch(asked, base.dp * micro)
-                for recompute in [asked.recompute] if asked.recompute else codes.RECOMPUTES:
-                    chunks = asked.virtual_pipeline or 1
-                    yield Candidate(*base[:4], ep, base.dp, own, stage, chunks, split, False, micro, batch, recompute)
+                for chunks in _virtual_stages(asked, base, batch // (base.dp * micro)):
+                    layout = (*base[:4], ep, base.dp, own, stage, chunks, split, False, micro, batch)
+                    yield from (Candidate(*layout, recompute) for recompute in _recomputes(asked))
+
+
+def _recomputes(asked: Asked) -> Sequence[str]:
+    return [asked.recompute] if asked.recompute else codes.RECOMPUTES
+
+
+def _virtual_stages(asked: Asked, base: Candidate, micro_batches: int) -> list[int]:
+    """Model chunks on a rank: the plain schedule, and the finest interleaved one, which needs whole rounds of
+    micro-batches."""
+    if asked.virtual_pipeline:
+        return [asked.virtual_pipeline]
+    finest = min(-(-asked.layers // base.pp), MOST_CHUNKS)
+    return [1, finest] if base.pp > 1 and finest > 1 and micro_batches % base.pp == 0 else [1]
 
 
 def _training_experts(asked: Asked, base: Candidate) -> list[int]:

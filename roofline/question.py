@@ -96,8 +96,8 @@ def complete(question: Question) -> Node:
         question.warn("model", "model", note)
     _default(scenario, "gpus_per_node", gpu.gpus_per_node)
     _default(scenario, "internode_gbps_per_gpu", gpu.nic_bandwidth * 8 / GIGA)
-    _default(scenario, "parallelism.cp", 1)
     if scenario.workload == "inference":
+        _default(scenario, "parallelism.cp", 1)
         _complete_serving(question)
     else:
         _default(

@@ -8,6 +8,8 @@ from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from roofline.errors import ScenarioError
+from roofline.fields import MOST_GPUS
+from roofline.layouts import TRIED_COUNTS, fewest_gpus
 from roofline.question import Question, changed
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ Change = dict[str, Any]  # path -> value
 MOST = 3
 # Weight formats worth a try, with the arithmetic that the hardware must have for them.
 SMALLER_WEIGHTS = {"fp8": "fp8", "int8": "int8", "nvfp4": "fp4", "int4_g128": ""}
-GROWTH = (2, 4, 8, 16, 32)
+LIGHTER_METHODS = {"full_finetune": ("lora", "qlora"), "lora": ("qlora",)}
 
 
 def remedies(questions: Sequence[Question], choose: Callable[[list[Question]], list[Chosen]]) -> list[list[Json]]:
@@ -49,8 +51,7 @@ def _changes(question: Question) -> Iterator[Change]:
     if scenario.workload == "training":
         yield from ({"training.recompute": "full"}, {"training.micro_batch": 1}, {"parallelism.zero_stage": 3})
         yield {"training.recompute": "full", "training.micro_batch": 1, "parallelism": "chosen"}
-        if scenario.get("training.method") == "full_finetune":
-            yield from ({"training.method": "lora"}, {"training.method": "qlora"})
+        yield from ({"training.method": method} for method in LIGHTER_METHODS.get(scenario.get("training.method"), ()))
     else:
         stored = scenario.get("inference.weights")
         for weights, peak in SMALLER_WEIGHTS.items():
@@ -62,7 +63,14 @@ def _changes(question: Question) -> Iterator[Change]:
             yield {"inference.max_model_len": shorter}
     gpus = scenario.get("gpu_count")
     if gpus:
-        yield from ({"gpu_count": gpus * factor, "parallelism": "chosen"} for factor in GROWTH)
+        yield from ({"gpu_count": count, "parallelism": "chosen"} for count in _larger_counts(question, gpus))
+
+
+def _larger_counts(question: Question, gpus: int) -> list[int]:
+    """Doublings of `gpus`, from the first that can fit on."""
+    fewest = fewest_gpus(question.scenario, question.model, question.gpu.memory_bytes)
+    doublings = [gpus * 2**power for power in range(1, MOST_GPUS.bit_length())]
+    return [count for count in doublings if fewest <= count <= MOST_GPUS][:TRIED_COUNTS]
 
 
 def _described(question: Question, change: Change, choice: Choice) -> Json:

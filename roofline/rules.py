@@ -136,8 +136,8 @@ def check_layout(values: Mapping[str, Any], model: Model, faults: Faults) -> Non
     for path in ("parallelism.tp", "inference.disaggregated.prefill.tp", "inference.disaggregated.decode.tp"):
         tp = values.get(path)
         if tp and not values.get("parallelism.attention_dp") and not tp_divides(tp, heads, kv_heads):
-            allowed = f"the attention heads ({heads}) and divide or be a multiple of the KV heads ({kv_heads})"
-            _note(faults, path, f"Must divide {allowed}.")
+            shared = f" and divide or be a multiple of the KV heads ({kv_heads})" if kv_heads else ""
+            _note(faults, path, f"Must divide the attention heads ({heads}){shared}.")
     pp, layers = values.get("parallelism.pp"), int(model.layers)
     if pp and pp > layers:
         _note(faults, "parallelism.pp", f"Must be at most the number of layers ({layers}).")
