@@ -11,7 +11,7 @@ import numpy as np
 from roofline.ceilings import Column
 from roofline.columns import Batch
 from roofline.training.coefficients import Rates, TrainingCoefficients
-from roofline.training.operators import BF16, QLORA, Shape
+from roofline.training.work import BF16, QLORA, Shape
 
 COMPRESSED = 1.0 + 4.0 / 256.0  # bytes of an 8-bit gradient with a scale for each block of 256
 FP32_GRADIENT, BF16_GRADIENT = 4.0, 2.0

@@ -205,9 +205,8 @@ def locate(batch: Batch, c: Corrections) -> Located:
     gpus = len(c.own) // (len(c.signatures) * SHAPES)
     own = c.own[(place * gpus + c.measured[batch.gpu.code]) * SHAPES + shape]
     known = own == own
-    return Located(
-        c.cells[cell] + design + np.where(known, own, 0.0), np.where(known, OWN, np.where(same, DESIGN, c.bases[cell]))
-    )
+    basis = np.where(same & (c.bases[cell] > 0), DESIGN, c.bases[cell])
+    return Located(c.cells[cell] + design + np.where(known, own, 0.0), np.where(known, OWN, basis))
 
 
 def interval(batch: Batch, c: Corrections) -> Interval:

@@ -12,8 +12,8 @@ from roofline.training import corrections
 from roofline.training.coefficients import Rates, TrainingCoefficients, resolve
 from roofline.training.communication import Traffic, communication
 from roofline.training.corrections import Interval
-from roofline.training.operators import Operator, Shape, micro_batch_operators, product_time, projection_kinds, shape_of
 from roofline.training.speed import OPTIMIZER_BYTES, TrainingSpeed, optimizer_time, predict
+from roofline.training.work import Operator, Shape, micro_batch_operators, product_time, projection_kinds, shape_of
 
 Row = dict[str, Any]
 

@@ -1,5 +1,6 @@
 """From operators and traffic to the step: recomputation, pipeline, exposed communication, optimizer, host, scale."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,8 +12,8 @@ from roofline.columns import Batch
 from roofline.training.coefficients import Rates, TrainingCoefficients, resolve
 from roofline.training.communication import Communication, adapter_parameters, communication, exposed, local_parameters
 from roofline.training.corrections import locate
-from roofline.training.operators import LORA, Operator, Shape, micro_batch_operators, misalignment, shape_of
 from roofline.training.pipeline import pipeline_time, slowest_stage
+from roofline.training.work import LORA, Operator, Shape, micro_batch_operators, misalignment, shape_of
 
 MFU_DEFINITION = (
     "model FLOPs (6 per active matmul parameter and causal attention; 4 per frozen one; no recomputation) "
@@ -71,7 +72,7 @@ class Step(NamedTuple):
     shape: Shape
 
 
-def micro_batch_parts(rates: Rates, shape: Shape, operators: list[Operator]) -> Parts:
+def micro_batch_parts(rates: Rates, shape: Shape, operators: Iterable[Operator]) -> Parts:
     """Sums over the operators, recomputation included."""
     layers = ends = forward = compute = busy = products = 0.0
     for op in operators:

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roofline import codes, training
-from roofline.training.operators import shape_of
 from roofline.training.pipeline import bubble_fraction, pipeline_time, slowest_stage
 from roofline.training.speed import attention_flops_per_token, model_flops_per_token
+from roofline.training.work import shape_of
 from tests.roofline.training_cases import batch, coefficients, config, moe_config
 
 PEAK = 989.4e12

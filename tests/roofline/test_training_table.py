@@ -122,14 +122,21 @@ def test_networks_of_free_text():
 
 
 def test_recomputation_is_chosen_where_memory_asks_for_it():
-    roomy, tight = run(), run(gpu_slug="a100-sxm4-40gb", framework="litgpt", tp="1", pp="1", cp="1", vpp="", fsdp_zero="3")
+    roomy, tight = (
+        run(),
+        run(gpu_slug="a100-sxm4-40gb", framework="litgpt", tp="1", pp="1", cp="1", vpp="", fsdp_zero="3"),
+    )
     batch, _ = batch_of([roomy, tight])
     assert batch.training.recompute.tolist() == [0, 2]
 
 
 def test_a_table_is_validated(tmp_path):
     path = tmp_path / "runs.csv"
-    rows = [ROW, {**ROW, "id": "b", "n_gpus": ""}, {**ROW, "id": "c", "precision": "fp8", "tokens_per_s_per_gpu": "1480"}]
+    rows = [
+        ROW,
+        {**ROW, "id": "b", "n_gpus": ""},
+        {**ROW, "id": "c", "precision": "fp8", "tokens_per_s_per_gpu": "1480"},
+    ]
     with path.open("w", newline="") as out:
         writer = csv.DictWriter(out, ROW)
         writer.writeheader()

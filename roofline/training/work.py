@@ -4,6 +4,7 @@ Every operator is timed once for its forward pass; the backward pass repeats the
 flash attention two and a half times, an element-wise chain twice). Layers are divided over pipeline stages later.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -287,9 +288,9 @@ def dequantisation(batch: Batch, rates: Rates, shape: Shape) -> Operator:
 OPERATORS = (projections, head, experts, routing, attention_core, scans, element_wise, loss, dequantisation)
 
 
-def micro_batch_operators(batch: Batch, rates: Rates, shape: Shape) -> list[Operator]:
-    """All operators of one micro-batch on one rank."""
-    return [of(batch, rates, shape) for of in OPERATORS]
+def micro_batch_operators(batch: Batch, rates: Rates, shape: Shape) -> Iterator[Operator]:
+    """All operators of one micro-batch on one rank, one after the other: their arrays are many and need not live together."""
+    return (of(batch, rates, shape) for of in OPERATORS)
 
 
 def misalignment(shape: Shape) -> Column:
