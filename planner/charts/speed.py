@@ -7,6 +7,7 @@ from typing import Any
 
 from planner.charts.base import Figure, Result, interval_of, layout, vertical_line
 
+LARGEST_BUBBLE = 28.0  # pixels across
 HOVER = "%{x:,.3~s} tokens/s per user<br>%{y:,.3~s} tokens/s per GPU<extra></extra>"
 
 
@@ -89,6 +90,7 @@ def _here(row: Mapping[str, Any], hover: str) -> dict[str, Any]:
 def bubbles(rows: Iterable[Mapping[str, Any]], x_title: str, y_title: str) -> Figure:
     """Rank: cost over speed, one bubble a GPU and count (area by count). Rows carry x, y, size, label, url, shown."""
     kept = [row for row in rows if row["x"] is not None and row["y"] is not None]
+    largest = max((row["size"] for row in kept), default=1)
     data = []
     for name, colour, wanted in (
         ("meets the service level", "var:accent", True),
@@ -113,7 +115,7 @@ def bubbles(rows: Iterable[Mapping[str, Any]], x_title: str, y_title: str) -> Fi
                     "marker": {
                         "color": colour,
                         "opacity": 0.7,
-                        "size": [6 + 5 * row["size"] ** 0.5 for row in group],
+                        "size": [max(6.0, LARGEST_BUBBLE * (row["size"] / largest) ** 0.5) for row in group],
                         "line": {"color": "var:ink", "width": 1},
                     },
                 }
