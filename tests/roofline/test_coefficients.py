@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+from importlib import resources
 
 import numpy as np
 import pytest
@@ -121,7 +122,9 @@ def few():
 
 
 def test_fit_is_reproducible_and_follows_the_data(few):
-    one, two = (ops.fit(few, ops.GEMM | {"quant_passes": ops.fixed(0.0)}, coefficients.KINDS["gemm"]) for _ in range(2))
+    one, two = (
+        ops.fit(few, dict(ops.GEMM) | {"quant_passes": ops.fixed(0.0)}, coefficients.KINDS["gemm"]) for _ in range(2)
+    )
     assert one == two
     error = np.abs(operator_tables.predicted(few, one) / few.measured - 1)
     assert np.median(error) < 0.12
@@ -130,7 +133,7 @@ def test_fit_is_reproducible_and_follows_the_data(few):
 def test_fit_finds_coefficients_that_made_the_data(few):
     truth = coefficients.KINDS["gemm"](0.7, 0.8, 0.1, 0.1, 5e-6, 1e-8, 0.0, 0.9, 2e7, 1.3)
     made = dataclasses.replace(few, measured=operator_tables.predicted(few, truth))
-    found = ops.fit(made, ops.GEMM | {"quant_passes": ops.fixed(0.0)}, coefficients.KINDS["gemm"])
+    found = ops.fit(made, dict(ops.GEMM) | {"quant_passes": ops.fixed(0.0)}, coefficients.KINDS["gemm"])
     assert found.eta_compute == pytest.approx(0.7, rel=0.02)
     assert found.launch == pytest.approx(5e-6, rel=0.05)
 
@@ -201,8 +204,8 @@ def test_rows_are_predicted_by_coefficients_of_their_fold(few):
     ],
 )
 def test_held_out_errors_of_the_shipped_tables(kind, median, p90):
-    path = operator_tables.resources.files("roofline").joinpath(f"data/measurements/ops/{kind}.csv")
-    with path.open(encoding="utf-8", newline="") as lines:
+    path = resources.files("roofline").joinpath(f"data/measurements/ops/{kind}.csv")
+    with path.open(encoding="utf-8") as lines:
         rows = [row for number, row in enumerate(csv.DictReader(lines)) if number % 4 == 0]
     found = report("ops", validate(rows))
     errors = found["quantities"]["latency"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roofline import architecture, codes
-from roofline.columns import Batch, Columns
+from roofline.columns import Batch
 from roofline.memory import serving, training
 from roofline.memory.checkpoint import stored_bytes
 from roofline.precision import (
@@ -131,7 +132,7 @@ def test_narrow_weights_leave_no_less_room(name: str, load: dict, tp: float) -> 
 
 
 def stacked(batches: list[Batch]) -> Batch:
-    def column(name: str) -> Columns | None:
+    def column(name: str) -> Any:
         first = getattr(batches[0], name)
         return type(first).stack([getattr(batch, name) for batch in batches]) if first else None
 
@@ -193,7 +194,7 @@ def test_arithmetic_falls_back_to_the_next_wider_type() -> None:
 
 
 def test_a_static_batch_allocates_for_what_is_asked() -> None:
-    asked = {"engine": "static_batching", "concurrency": 64.0}
+    asked: dict[str, Any] = {"engine": "static_batching", "concurrency": 64.0}
     held = serving(serving_batch(NAMES[0], **asked))
     assert held.kv_cache_bytes == 64 * (1024 + 256) * held.kv_bytes_per_token
     assert not serving(serving_batch(NAMES[0], **asked | {"concurrency": 100_000.0})).fits

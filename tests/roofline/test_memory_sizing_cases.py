@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 
@@ -92,7 +93,7 @@ def test_cases_01_04_11_parameters_and_16_bit_weights(name: str, params: int) ->
 
 def test_case_02_all_experts_are_resident() -> None:
     assert pytest.approx(71.1, rel=0.03) == 122_562_817_776 * 4.64 / 8 / 1e9
-    load = {"engine": "llama_cpp", "weights": "q4_k_m"}
+    load: dict[str, Any] = {"engine": "llama_cpp", "weights": "q4_k_m"}
     held = serving(serving_batch("Qwen/Qwen3-235B-A22B", on=gpu(gib=48), **load))
     assert held.weights_bytes > 0.55 * model("Qwen/Qwen3-235B-A22B").total_params
     assert not held.fits
@@ -129,7 +130,7 @@ def test_case_13_mxfp4_experts_and_their_padding(name: str, stored: float, resid
 
 
 def test_case_14_gpt_oss_120b_is_marginal_on_one_h100() -> None:
-    load = {"weights": "mxfp4", "engine_year": 2025.55, "max_model_len": 131072.0}
+    load: dict[str, Any] = {"weights": "mxfp4", "engine_year": 2025.55, "max_model_len": 131072.0}
     held = serving(serving_batch("openai/gpt-oss-120b", on=gpu(gib=79.2), **load))
     assert abs(float(held.kv_available_bytes)) < 3.5 * GIB
     assert not held.fits
@@ -217,7 +218,7 @@ def test_case_28_the_indexer_has_a_line_of_its_own() -> None:
 
 
 def test_case_29_latent_attention_is_on_every_rank() -> None:
-    config = dict(KIMI_VL["text_config"]) | {"kv_lora_rank": 256, "num_hidden_layers": 36}
+    config = dict(cast("dict[str, Any]", KIMI_VL["text_config"])) | {"kv_lora_rank": 256, "num_hidden_layers": 36}
     batch = serving_batch(config, sizes={"tp": 2.0}, weights="fp8", max_model_len=1_048_576.0)
     held = with_free(17.39, batch)
     assert held.kv_bytes_per_token == 23_040
@@ -255,7 +256,7 @@ def test_case_35_marginal_fixed_and_concurrency_are_three_numbers() -> None:
 
 
 def test_case_37_concurrency_of_olmo_3_at_two_lengths() -> None:
-    load = {"engine_year": 2025.92, "max_num_batched_tokens": 2048.0}
+    load: dict[str, Any] = {"engine_year": 2025.92, "max_num_batched_tokens": 2048.0}
     short, long = (
         with_free(57.18, serving_batch("allenai/Olmo-3-1025-7B", max_model_len=length, **load)).max_concurrency
         for length in (6144.0, 34_048.0)
@@ -328,7 +329,7 @@ def test_case_59_tensor_parallel_over_five_ranks_is_refused() -> None:
 
 
 def test_case_61_one_long_sequence_must_fit() -> None:
-    load = {"weights": "fp8", "max_model_len": 131_072.0}
+    load: dict[str, Any] = {"weights": "fp8", "max_model_len": 131_072.0}
     one, two = (serving(serving_batch(LLAMA_70B, sizes={"tp": tp}, **load)) for tp in (1.0, 2.0))
     assert not one.fits
     assert two.fits
@@ -449,7 +450,7 @@ def test_case_85_the_largest_unit_is_not_the_need() -> None:
     assert held.total_bytes > 8 * held.largest_unit_bytes
 
 
-def model_states(name: str, sizes: dict[str, float], **run: object) -> float:
+def model_states(name: str, sizes: dict[str, float], **run: Any) -> float:
     held = training(training_batch(name, sizes=sizes, **run))
     return float(held.weights_bytes + held.gradients_bytes + held.optimizer_bytes)
 

@@ -127,6 +127,7 @@ def test_recomputation_is_chosen_where_memory_asks_for_it():
         run(gpu_slug="a100-sxm4-40gb", framework="litgpt", tp="1", pp="1", cp="1", vpp="", fsdp_zero="3"),
     )
     batch, _ = batch_of([roomy, tight])
+    assert batch.training is not None
     assert batch.training.recompute.tolist() == [0, 2]
 
 
