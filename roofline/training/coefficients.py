@@ -20,7 +20,7 @@ from roofline.codes import FRAMEWORKS, TRAINING_PRECISIONS
 from roofline.columns import Batch
 from roofline.hardware import Gpu
 from roofline.training.corrections import BASES, WIDTH_KINDS, Cell, Corrections, stored, stored_widths, tables
-from roofline.training.families import CURRENT_YEAR, computed_precision, family, integer_units, power_share
+from roofline.training.families import CURRENT_YEAR, computed_precision, family, integer_units, pick, power_share
 from roofline.training.parameters import DEFAULTS
 
 Floats = NDArray[np.float64]
@@ -116,15 +116,15 @@ def resolve(batch: Batch, c: TrainingCoefficients) -> Rates:
     precision = computed_precision(batch, integer)
     cell = gpu.code * PRECISIONS
     four = precision == NVFP4
-    eight_bit = np.where(gpu.peak_fp8 > 0, gpu.peak_fp8, integer * gpu.peak_int8)
-    wide: Column = np.where(precision == FP16, gpu.peak_fp16, gpu.peak_bf16)
+    eight_bit = pick(gpu.peak_fp8 > 0, gpu.peak_fp8, integer * gpu.peak_int8)
+    wide: Column = pick(precision == FP16, gpu.peak_fp16, gpu.peak_bf16)
     if np.any(precision <= TF32):
         wide = np.where(
             precision <= TF32,
             np.where(precision == TF32, np.maximum(gpu.peak_tf32, gpu.peak_fp32), gpu.peak_fp32),
             wide,
         )
-    narrow = np.where(four, gpu.peak_fp4, eight_bit)
+    narrow = pick(four, gpu.peak_fp4, eight_bit)
     has_low = precision >= FP8
     sixteen = np.minimum(precision, BF16)
     head_gemm = c.gemm[cell + sixteen]
@@ -141,7 +141,7 @@ def resolve(batch: Batch, c: TrainingCoefficients) -> Rates:
     host = c["host"] * (1.0 - GRAPHED * levers.cuda_graphs)
     older_attention = (1.0 - c["fa2_share"]) * (gpu.peak_fp8 > 0) * (1.0 - levers.flash_attention_3)
     return Rates(
-        peak=np.where(has_low, narrow, wide),
+        peak=pick(has_low, narrow, wide),
         head_peak=wide,
         element_bytes=ELEMENT_BYTES[precision],
         gemm=np.where(has_low, mixed, head_gemm),

@@ -11,6 +11,7 @@ import numpy as np
 from roofline.ceilings import Column
 from roofline.columns import Batch
 from roofline.training.coefficients import Rates, TrainingCoefficients
+from roofline.training.families import pick
 from roofline.training.work import BF16, QLORA, Shape
 
 COMPRESSED = 1.0 + 4.0 / 256.0  # bytes of an 8-bit gradient with a scale for each block of 256
@@ -70,7 +71,7 @@ class Route(NamedTuple):
 
 def links(batch: Batch, c: TrainingCoefficients) -> Links:
     """Effective link speeds. GPUs without a fast link meet over PCIe."""
-    fast: Column = np.where(batch.gpu.link_bandwidth > 0, batch.gpu.link_bandwidth, batch.gpu.pcie_bandwidth)
+    fast: Column = pick(batch.gpu.link_bandwidth > 0, batch.gpu.link_bandwidth, batch.gpu.pcie_bandwidth)
     network = batch.layout.internode_bandwidth * c["nic"]
     return Links(1.0 / (fast * c["link"]), 1.0 / network, c["link_latency"], c["nic_latency"], c["rank_latency"])
 
@@ -83,21 +84,21 @@ def _group(ranks: Column, inner: Column, domain: Column) -> Group:
 def groups(batch: Batch) -> Parallel:
     """Who talks to whom over which link."""
     layout = batch.layout
-    node = np.maximum(np.where(batch.gpu.link_bandwidth > 0, batch.gpu.domain, layout.gpus_per_node), 1.0)
+    node = np.maximum(pick(batch.gpu.link_bandwidth > 0, batch.gpu.domain, layout.gpus_per_node), 1.0)
     aware = batch.levers.topology_aware > 0
     tp, pp = layout.tp, layout.pp
     replicas = layout.dp * layout.cp
     sharers = tp * replicas  # ranks of one pipeline stage
     expert_ranks = layout.ep * layout.expert_tp
-    middle = np.where(aware, tp, pp)
+    middle = pick(aware, tp, pp)
     expert_replicas = np.maximum(sharers / expert_ranks, 1.0)
     return Parallel(
-        tp=_group(tp, np.where(aware, 1.0, replicas * pp), node),
+        tp=_group(tp, pick(aware, 1.0, replicas * pp), node),
         cp=_group(layout.cp, middle, node),
         dp=_group(replicas, middle, node),
-        ep=_group(layout.ep, np.where(aware, layout.expert_tp, pp * expert_replicas), node),
-        expert_dp=_group(expert_replicas, np.where(aware, expert_ranks, pp), node),
-        pp=_group(pp, np.where(aware, sharers, 1.0), node),
+        ep=_group(layout.ep, pick(aware, layout.expert_tp, pp * expert_replicas), node),
+        expert_dp=_group(expert_replicas, pick(aware, expert_ranks, pp), node),
+        pp=_group(pp, pick(aware, sharers, 1.0), node),
     )
 
 
@@ -207,12 +208,12 @@ def data_parallel(batch: Batch, shape: Shape, parallel: Parallel, link: Links) -
     assert training is not None
     dense, experts = local_parameters(batch)
     trained = shape.trained
-    plain = np.where(training.gradient_dtype > 0, BF16_GRADIENT, FP32_GRADIENT)
-    gradient = np.where(levers.gradient_compression > 0, COMPRESSED, plain)
-    stored = np.where(training.method == QLORA, NF4, BF16)
+    plain = pick(training.gradient_dtype > 0, BF16_GRADIENT, FP32_GRADIENT)
+    gradient = pick(levers.gradient_compression > 0, COMPRESSED, plain)
+    stored = pick(training.method == QLORA, NF4, BF16)
     sharded = layout.zero_stage >= 3
     # ZeRO-3 gathers what is stored; ZeRO-1 and 2 only what the optimizer changed; without sharding gradients are all-reduced: twice.
-    kept = np.where(sharded, stored, (layout.zero_stage >= 1) * trained * BF16)
+    kept = pick(sharded, stored, (layout.zero_stage >= 1) * trained * BF16)
     reduced = gradient * (2.0 - (layout.zero_stage >= 1))
     ways = (
         route(parallel.dp, link, levers.hierarchical_allreduce),

@@ -20,7 +20,7 @@ from roofline.ceilings import Column
 from roofline.codes import FRAMEWORKS, METHODS, TRAINING_PRECISIONS
 from roofline.columns import Batch, Model
 from roofline.hardware import Gpu
-from roofline.training.families import CURRENT_YEAR, computed_precision, family, integer_units
+from roofline.training.families import CURRENT_YEAR, computed_precision, family, integer_units, pick
 
 Floats = NDArray[np.float64]
 LEVELS = ("family", "framework", "design", "era", "model")
@@ -197,7 +197,7 @@ def locate(batch: Batch, c: Corrections) -> Located:
     cell = batch.gpu.code * SHAPES + shape
     mark = signature(model)
     place = c.slots[_slot(mark)]
-    place = np.where(c.signatures[place] == mark, place, len(c.signatures) - 1)
+    place = pick(c.signatures[place] == mark, place, len(c.signatures) - 1)
     same = (c.signatures[place] == mark) & (c.designed[(place * F + training.framework) * T + tuning] > 0)
     year = np.where(np.isnan(training.framework_year), CURRENT_YEAR, training.framework_year)
     era = sum(1 * (year >= date) for date in ERAS)
@@ -205,8 +205,8 @@ def locate(batch: Batch, c: Corrections) -> Located:
     gpus = len(c.own) // (len(c.signatures) * SHAPES)
     own = c.own[(place * gpus + c.measured[batch.gpu.code]) * SHAPES + shape]
     known = own == own
-    basis = np.where(same & (c.bases[cell] > 0), DESIGN, c.bases[cell])
-    return Located(c.cells[cell] + design + np.where(known, own, 0.0), np.where(known, OWN, basis))
+    basis = pick(same & (c.bases[cell] > 0), DESIGN, c.bases[cell])
+    return Located(c.cells[cell] + design + np.where(known, own, 0.0), pick(known, OWN, basis))
 
 
 def interval(batch: Batch, c: Corrections) -> Interval:

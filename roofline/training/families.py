@@ -2,8 +2,6 @@
 
 import math
 
-import numpy as np
-
 from roofline.ceilings import Column
 from roofline.codes import TRAINING_PRECISIONS
 from roofline.columns import Batch
@@ -41,6 +39,11 @@ def power_share(gpu: Gpu) -> float:
     return min(math.sqrt(allowance), 1.0)
 
 
+def pick(condition: Column, yes: Column, no: Column) -> Column:
+    """`yes` where the condition holds, else `no`, for finite numbers: np.where as arithmetic, which is several times faster on scalars."""
+    return no + condition * (yes - no)
+
+
 BF16, FP8, NVFP4 = (TRAINING_PRECISIONS.index(name) for name in ("bf16", "fp8", "nvfp4"))
 INTEGER_VENDORS = ("Google",)  # whose 8-bit training runs on integer units where there is no fp8
 
@@ -57,7 +60,8 @@ def computed_precision(batch: Batch, integer: Column) -> Column:
     """
     assert batch.training is not None
     asked = batch.training.precision
-    four = (asked == NVFP4) & (batch.gpu.peak_fp4 > 0)
+    narrow = asked == NVFP4
+    four = narrow & (batch.gpu.peak_fp4 > 0)
     eight = (batch.gpu.peak_fp8 > 0) | (integer * batch.gpu.peak_int8 > 0)
-    narrow = np.where(four, NVFP4, np.where(eight, np.minimum(asked, NVFP4 - 1), BF16))
-    return np.where(asked < FP8, asked, np.where((asked == NVFP4) & ~four & eight, FP8, narrow))
+    lowest = pick(eight, pick(narrow, FP8, asked), BF16)
+    return pick(asked < FP8, asked, pick(four, NVFP4, lowest))

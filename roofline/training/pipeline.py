@@ -30,7 +30,7 @@ def slowest_stage(layer_time: Column, ends_time: Column, layers: Column, stages:
     one = layer_time / layers
     whole = np.ceil(each) * chunks * one
     balanced = np.maximum(np.minimum(whole, np.ceil(layers / stages) * one), (layer_time + ends_time) / stages)
-    return np.where(even, layer_time / stages + ends_time, np.where(stages > 1, balanced, layer_time + ends_time))
+    return balanced + (even | (stages <= 1)) * (layer_time / stages + ends_time - balanced)
 
 
 def pipeline_time(slowest: Column, mean: Column, stages: Column, micro_batches: Column, chunks: Column) -> Column:

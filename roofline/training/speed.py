@@ -12,6 +12,7 @@ from roofline.columns import Batch
 from roofline.training.coefficients import Rates, TrainingCoefficients, resolve
 from roofline.training.communication import Communication, adapter_parameters, communication, exposed, local_parameters
 from roofline.training.corrections import locate
+from roofline.training.families import pick
 from roofline.training.pipeline import pipeline_time, slowest_stage
 from roofline.training.work import LORA, Operator, Shape, micro_batch_operators, misalignment, shape_of
 
@@ -167,8 +168,8 @@ def _exposed_data_parallel(
     forward = parts.forward_layers / layout.pp
     backward = (parts.layers + parts.ends) / layout.pp - forward
     ahead = exposed(traffic.gather.time, forward, hidden)
-    behind = exposed(traffic.reduce.time + np.where(sharded, traffic.gather.time, 0.0), backward, hidden)
-    return (ahead + behind) * np.where(sharded, micro_batches, 1.0)
+    behind = exposed(traffic.reduce.time + pick(sharded, traffic.gather.time, 0.0), backward, hidden)
+    return (ahead + behind) * pick(sharded, micro_batches, 1.0)
 
 
 def weight_conversion_time(batch: Batch, rates: Rates, shape: Shape) -> Column:
@@ -183,8 +184,8 @@ def optimizer_time(batch: Batch, shape: Shape, c: TrainingCoefficients) -> Colum
     layout, training = batch.layout, batch.training
     assert training is not None
     dense, experts = local_parameters(batch)
-    shards = np.where(layout.zero_stage >= 1, layout.dp * layout.cp, 1.0)
-    expert_shards = np.where(
+    shards = pick(layout.zero_stage >= 1, layout.dp * layout.cp, 1.0)
+    expert_shards = pick(
         layout.zero_stage >= 1, np.maximum(layout.dp * layout.cp * layout.tp / (layout.ep * layout.expert_tp), 1.0), 1.0
     )
     whole = dense / shards + experts / expert_shards
