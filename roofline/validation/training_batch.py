@@ -15,6 +15,7 @@ from roofline.units import GIGA
 from roofline.validation.training_table import ASYNCHRONOUS_ATTENTION, COMPILING, FUSED_LABELS, FUSING, Run
 
 RAILS = re.compile(r"(\d+)\s*x[^;,]*?(\d+)\s*Gb", re.IGNORECASE)  # 4x100Gb, 8x ConnectX-7 IB NDR 400Gb/s
+NO_OVERLAP = re.compile(r"no (?:comm\w* )?overlap|overlap off|without overlap")
 NODE_TOTAL = re.compile(r"(\d+) Gbps node-node")
 SIXTEEN_BIT_GRADIENTS = ("hf_trainer", "llm_foundry", "fsdp", "torchtitan", "deepspeed", "nemo")
 FP32_ACCUMULATION = "fp32 grad accumulation"
@@ -52,7 +53,7 @@ def levers_of(run: Run) -> Levers:
         cuda_graphs=float(
             "cuda graph" in notes or "tokendrop" in notes or (run.framework == "nemo" and run.year >= WHOLE_STEP_GRAPHS)
         ),
-        comm_overlap=float("no comm overlap" not in notes and "overlap off" not in notes),
+        comm_overlap=float(not NO_OVERLAP.search(notes)),
         topology_aware=1.0,
         hierarchical_allreduce=1.0,
         gradient_compression=0.0,

@@ -1,4 +1,4 @@
-"""Reading a table of published training runs (the columns of data/measurements/training.csv) into scenarios and measured figures.
+"""Reading a table of published training runs (columns of data/measurements/training.csv): scenarios and measured figures.
 
 Only what a source states goes into a scenario. What it leaves open follows from what it states (tp x pp x cp x dp = GPUs, batch = dp x
 micro-batch x accumulation), from the habits of the framework, or stays nan for the caller to choose what fits. Notes are read for inputs
@@ -6,23 +6,28 @@ that have no column (accumulation, expert tensor parallelism, assumed values) an
 """
 
 import csv
-import json
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from roofline import architecture, codes
+from roofline import codes
 from roofline.architecture import Architecture
-from roofline.hardware import Gpu, presets
-from roofline.units import GIB, GIGA, TERA
+from roofline.hardware import Gpu
+from roofline.units import GIB
 from roofline.validation.residuals import source_name
-from roofline.versions import release_year
+from roofline.validation.training_labels import (
+    Row,
+    UnderSpecified,
+    framework_of,
+    gpu_of,
+    model_of,
+    precision_of,
+    software_year,
+)
 
-Row = Mapping[str, str]
 DERIVED_SPEED = re.compile(r"DERIVED tokens_per_s_per_gpu=([0-9.eE+-]+)")
 ASSUMED = re.compile(r"ASSUMED (\w+)=([^\s;(]+)")
 ACCUMULATION = re.compile(r"(?:micro_num|grad_accum|GA)=(\d+)|grad(?:ient)? accum(?:ulation)? (\d+)")
@@ -30,59 +35,13 @@ EXPERT_TP = re.compile(r"\bETP=(\d+)")
 DERIVED_DP = re.compile(r"DERIVED dp=(\d+)")
 LORA_RANK = re.compile(r"(?:LoRA r|rank[ =])(\d+)", re.IGNORECASE)
 PIPELINED = re.compile(r"1F1B|PP/EP degree not printed")
-HINTED_LAYERS = re.compile(r"(?:^|;)layers=(\d+)")
-MONTH = re.compile(r"(20\d\d)(?:-(\d\d))?")
-ROUNDS = "mlcommons"  # whose entries carry placeholders for versions: the round's date tells more
-LOW_POWER_SOURCES = ("pytorch/torchtitan", "pytorch/ao")
 UNUSABLE = ("OUTLIER", "WARNING", "SUSPECT", "PROXY", "truncated")  # words in the notes of rows that no fit may use
-FRAMEWORK_WORDS = (  # first match decides
-    ("megatron-bridge", "nemo"),
-    ("megatron-deepspeed", "deepspeed"),
-    ("deepspeed", "deepspeed"),
-    ("nanotron", "nanotron"),
-    ("picotron", "nanotron"),
-    ("maxtext", "maxtext"),
-    ("jax", "maxtext"),
-    ("pax", "maxtext"),
-    ("t5x", "maxtext"),
-    ("levanter", "maxtext"),
-    ("torchtitan", "torchtitan"),
-    ("llm-foundry", "llm_foundry"),
-    ("composer", "llm_foundry"),
-    ("unsloth", "hf_trainer"),
-    ("llama-factory", "hf_trainer"),
-    ("axolotl", "hf_trainer"),
-    ("hf", "hf_trainer"),
-    ("transformers", "hf_trainer"),
-    ("rocm", "other"),
-    ("llmboost", "other"),
-    ("megatron", "megatron"),
-    ("primus", "megatron"),
-    ("nemo", "nemo"),
-    ("nvidia", "nemo"),
-    ("ngc", "nemo"),
-    ("torchtune", "fsdp"),
-    ("litgpt", "fsdp"),
-    ("lit-gpt", "fsdp"),
-    ("fsdp", "fsdp"),
-    ("xtuner", "fsdp"),
-    ("automodel", "fsdp"),
-)
 MOST_CHUNKS = 12.0
-FUSED_LABELS = ("unsloth", "llm.c")
+FUSED_LABELS = ("unsloth", "llm.c", "automodel", "xtuner")
 FUSING = ("megatron", "nemo", "deepspeed", "nanotron", "maxtext", "llm_foundry")
 COMPILING = ("maxtext",)
 SHARDING = ("fsdp", "torchtitan", "llm_foundry", "maxtext")
 OPTIMIZER_SHARDING = ("nemo", "megatron", "nanotron", "deepspeed", "other")
-PRECISION_WORDS = (
-    ("nvfp4", "nvfp4"),
-    ("mxfp8", "mxfp8"),
-    ("int8", "fp8"),
-    ("fp8", "fp8"),
-    ("fp16", "fp16"),
-    ("tf32", "tf32"),
-    ("fp32", "fp32"),
-)
 METHOD_WORDS = {"full-ft": "full_finetune", "sft": "full_finetune", "lora": "lora", "qlora": "qlora"}
 ASYNCHRONOUS_ATTENTION = 2024.0  # software from here on uses the attention kernels of the generation
 
@@ -137,10 +96,6 @@ class Skip:
     reason: str
 
 
-class UnderSpecified(ValueError):
-    """A row leaves out what a prediction needs."""
-
-
 def read_rows(path: str | Path) -> list[dict[str, str]]:
     """The rows of a table; blank where a column is missing."""
     with Path(path).open(encoding="utf-8", newline="") as lines:
@@ -170,7 +125,7 @@ def read_run(row: Row) -> Run:
     speed, memory = measured_speed(stated), _number(stated, "peak_mem_gib") * GIB
     if math.isnan(speed) and math.isnan(memory):
         raise UnderSpecified("no speed or memory stated, only TFLOP/s, MFU, GPU-hours or time to a quality target")
-    gpu = _gpu(stated)
+    gpu = gpu_of(stated)
     gpus = _number(stated, "n_gpus")
     if math.isnan(gpus):
         raise UnderSpecified("number of GPUs not stated")
@@ -326,108 +281,17 @@ def _zero_stage(row: Row, framework: str, dp: float) -> float:
     return 3.0 if framework in SHARDING else 1.0 if framework in OPTIMIZER_SHARDING else 0.0
 
 
-def framework_of(label: str) -> str:
-    """The framework of a free-text label, as a word of codes.FRAMEWORKS.
-
-    >>> framework_of("Megatron-Bridge/NeMo 26.04"), framework_of("HF Trainer + DeepSpeed ZeRO-3")
-    ('nemo', 'deepspeed')
-    """
-    lowered = label.lower()
-    return next((name for word, name in FRAMEWORK_WORDS if word in lowered), "other")
-
-
-def software_year(row: Row) -> float:
-    """Software date in years: of the version in the label, but at most a year older than the source's own date; nan if nothing tells."""
-    version = release_year("", row.get("framework", ""))
-    published = MONTH.match(row.get("source_date", ""))
-    date = float(published[1]) + (float(published[2] or 6) - 0.5) / 12 if published else math.nan
-    if math.isnan(version) or row.get("source", "").startswith(ROUNDS):
-        return date
-    return version if math.isnan(date) else min(max(version, date - 1.0), date + 0.1)
-
-
-def precision_of(label: str) -> str:
-    """The word of codes.TRAINING_PRECISIONS for a label; blank means bf16.
-
-    >>> precision_of(""), precision_of("int8+bf16"), precision_of("nf4+bf16")
-    ('bf16', 'fp8', 'bf16')
-    """
-    return next((name for word, name in PRECISION_WORDS if word in label.lower()), "bf16")
-
-
-def _gpu(row: Row) -> Gpu:
-    slug = row.get("gpu_slug", "")
-    known = presets()
-    if slug in known:
-        return _variant(row, known[slug])
-    if alias := gpu_aliases().get(row.get("gpu", "").strip().lower()):
-        return known[alias]
-    raise UnderSpecified("GPU not stated" if not row.get("gpu") else "GPU not in the catalogue")
-
-
-def _variant(row: Row, gpu: Gpu) -> Gpu:
-    """The accelerator as a source had it: the PyTorch teams' H100 is one of 500 W with 96 GB of HBM2e where no memory size is stated."""
-    theirs = row.get("source", "").startswith(LOW_POWER_SOURCES) and not row.get("gpu_mem_gb")
-    if gpu.slug == "h100-sxm5-80gb" and theirs:
-        return replace(gpu, tdp_watts=500.0, bandwidth=2.4 * TERA, memory_bytes=0.99 * 96 * GIB)
-    return gpu
-
-
-@cache
-def gpu_aliases() -> dict[str, str]:
-    """Catalogue slug by label, lower case, of labels that name one accelerator."""
-    lines = resources.files("roofline").joinpath("data/gpu_aliases.csv").read_text(encoding="utf-8").splitlines()
-    return {row["gpu"].lower(): row["slug"] for row in csv.DictReader(lines) if row["slug"] in presets()}
-
-
-def model_of(row: Row) -> Architecture:
-    """The architecture of a row: its configuration, else the catalogue model, else the dimensions of the hint, else the label's alias."""
-    if row.get("config_json"):
-        return _parsed(row["config_json"])
-    hint, model_id = row.get("arch_hint", ""), row.get("model_id", "")
-    if model_id in architecture.presets():
-        return _catalogue_model(model_id, hint)
-    if hint and "hidden=" in hint:
-        return _hinted(hint, row.get("params_b", ""))
-    raise UnderSpecified("size or architecture of the model not stated")
-
-
-@cache
-def _parsed(config: str) -> Architecture:
-    try:
-        return architecture.parse(json.loads(config))
-    except (json.JSONDecodeError, architecture.UnsupportedArchitecture) as fault:
-        raise UnderSpecified(f"configuration not readable: {fault}") from fault
-
-
-@cache
-def _catalogue_model(model_id: str, hint: str) -> Architecture:
-    """The catalogue's model; with fewer layers where the hint says that only so many were run."""
-    fewer = HINTED_LAYERS.search(hint)
-    whole = architecture.presets()[model_id]
-    if not fewer or "hidden=" in hint or int(fewer[1]) >= whole.layers:
-        return whole
-    config = json.loads(
-        resources.files("roofline")
-        .joinpath(f"data/models/{model_id.replace('/', '__')}.json")
-        .read_text(encoding="utf-8")
-    )
-    config["num_hidden_layers"] = int(fewer[1])
-    for key, value in config.items():
-        if isinstance(value, list) and len(value) >= whole.layers:
-            config[key] = value[: int(fewer[1])]
-    try:
-        return architecture.parse(config, name=f"{whole.name}, {fewer[1]} layers")
-    except architecture.UnsupportedArchitecture:
-        return whole
-
-
-@cache
-def _hinted(hint: str, params_b: str) -> Architecture:
-    try:
-        return architecture.from_hint(hint, float(params_b) if params_b else None)
-    except architecture.UnsupportedArchitecture as fault:
-        raise UnderSpecified("size or architecture of the model not stated") from fault
-
-
-__all__ = ["GIGA", "Run", "Skip", "UnderSpecified", "measured_speed", "model_of", "read_run", "runs", "shipped_rows"]
+__all__ = [
+    "Row",
+    "Run",
+    "Skip",
+    "UnderSpecified",
+    "framework_of",
+    "measured_speed",
+    "model_of",
+    "precision_of",
+    "read_run",
+    "runs",
+    "shipped_rows",
+    "software_year",
+]

@@ -69,7 +69,7 @@ def test_measured_speed_in_the_order_of_the_sources(changes, expected):
     ("changes", "reason"),
     [
         ({"tokens_per_s_per_gpu": ""}, "no speed or memory"),
-        ({"model_id": "", "arch_hint": ""}, "architecture of the model"),
+        ({"model_id": "", "model_name": "unheard of"}, "architecture of the model"),
         ({"gpu": "", "gpu_slug": ""}, "GPU not stated"),
         ({"n_gpus": ""}, "number of GPUs"),
         ({"seq_len": ""}, "sequence length"),
