@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -20,31 +22,44 @@ MOST_GPUS = 200_000
 MOST_EVIDENCE = 50  # keys of what a monitor saw
 
 
+ODD_CHARACTERS = re.compile(r"\\u(?:0000|d[89ab])")  # as json.dumps writes NUL and surrogates
+
+
 def storable(value: Any) -> Any:
     """JSON that every database keeps: no NUL, no half surrogate pair, no number that is not finite."""
+    try:
+        is_odd = ODD_CHARACTERS.search(json.dumps(value, allow_nan=False))
+    except ValueError:
+        is_odd = True  # type: ignore[assignment]
+    return _cleaned(value) if is_odd else value
+
+
+def _cleaned(value: Any) -> Any:
     if isinstance(value, str):
         return value.replace("\0", "").encode("utf-8", "replace").decode()
     if isinstance(value, dict):
-        return {storable(str(key)): storable(entry) for key, entry in value.items()}
+        return {_cleaned(str(key)): _cleaned(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [storable(entry) for entry in value]
+        return [_cleaned(entry) for entry in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def run_row(report: FileReport, upload: Upload, position: int, books: Books, *, twin: bool = False) -> MeasuredRun:
+def run_row(
+    report: FileReport, upload: Upload, position: int, books: Books, fingerprint: str, *, twin: bool = False
+) -> MeasuredRun:
     """The row of one report that holds a run; `twin` says that another file held the same run before."""
     run = report.run
     assert run is not None
-    data = storable(run.to_json())
+    data = storable({key: value for key, value in run.to_json().items() if value is not None})
     row = MeasuredRun(
         upload=upload,
         owner_id=upload.owner_id,
         file=storable(report.file)[-500:],
         position=position,
         format=(report.format or "")[:60],
-        fingerprint=run.fingerprint(),
+        fingerprint=fingerprint,
         data=data,
-        label=(data["model"] or "")[:300],
+        label=(data.get("model") or "")[:300],
         warnings=storable(report.warnings),
         guesses=storable([guess.to_json() for guess in report.guesses]),
         evidence=storable(dict(list(report.evidence.items())[:MOST_EVIDENCE])),

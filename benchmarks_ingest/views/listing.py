@@ -24,11 +24,11 @@ from benchmarks_ingest.residuals import (
     sample,
     together,
 )
-from benchmarks_ingest.selectors import runs_to_confirm, uploads_visible
+from benchmarks_ingest.selectors import runs_to_confirm
 from benchmarks_ingest.views.common import MOST_ROWS, csv_twin, json_twin
 
 PAGE = 50
-LATEST = 5
+MOST_WAITING = 10_000  # more than that is not counted
 COLUMNS = (
     *("run", "reference", "source", "model", "gpu", "gpu_count", "engine", "precision", "load"),
     *("quantity", "measured", "predicted", "low", "high", "ratio"),
@@ -69,8 +69,7 @@ def measured(request: HttpRequest) -> HttpResponse:
         "page": page,
         "chart": scatter(points, [group.name for group in by_gpu], QUANTITIES.get(wanted.quantity, "")),
         "drawn_all": whole.n <= MOST_DRAWN,
-        "waiting": runs_to_confirm(request.user).count() if request.user.is_authenticated else 0,
-        "uploads": uploads_visible(request.user)[:LATEST],
+        "waiting": runs_to_confirm(request.user)[:MOST_WAITING].count() if request.user.is_authenticated else 0,
     }
     return render(request, "benchmarks_ingest/measured.html", context)
 
