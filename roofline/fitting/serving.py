@@ -128,14 +128,23 @@ def main(log: Callable[[str], Any] = lambda text: sys.stderr.write(text + "\n"))
     """Fit, cross-validate, write."""
     measured, _ = runs(shipped_rows())
     p = problem(measured)
-    known = kinds(measured)
-    fold = np.array([fold_of(run) for run in measured])[p.rows]
-    values, effects = [], []
+    fold = folds_of(p)
+    values = []
     for k in (*range(FOLDS), -1):
-        used = fold != k
-        values.append({name: float(f"{value:.6g}") for name, value in fit(p, used).items()})
-        effects.append(effects_of(p, values[-1], used))
-        log(f"fold {k}: {int(used.sum())} comparisons, {len(effects[-1])} effects")
+        values.append({name: float(f"{value:.6g}") for name, value in fit(p, fold != k).items()})
+        log(f"fold {k}: {int((fold != k).sum())} comparisons")
+    finish(p, values, log)
+
+
+def folds_of(p: Problem) -> NDArray[np.intp]:
+    """Fold of every comparison."""
+    return np.array([fold_of(run) for run in p.runs])[p.rows]
+
+
+def finish(p: Problem, values: Sequence[Values], log: Callable[[str], Any]) -> None:
+    """Corrections on top of the physics `values` of each fold and of all points (last), intervals, files and a summary."""
+    known, fold = kinds(p.runs), folds_of(p)
+    effects = [effects_of(p, values[k], fold != k) for k in (*range(FOLDS), -1)]
     predicted, near = np.empty(len(p.rows)), np.zeros(len(p.rows))
     for k in range(FOLDS):
         held = fold == k

@@ -27,7 +27,7 @@ Column = Any
 QUANTITIES = ("decode", "saturated", "ttft", "ttft_open", "prefill")  # of time; a rate is its inverse
 DECODE, SATURATED, TTFT, TTFT_OPEN, PREFILL = range(len(QUANTITIES))
 KINDS = ("dense", "moe", "mla", "hybrid")
-# How a point was measured: with which back end or benchmark. A scenario has none.
+# How a point was measured: with which back end or benchmark. A scenario has none, or "open" where it gives a request rate.
 VARIANTS = (
     "",
     "sweep",
@@ -42,7 +42,9 @@ VARIANTS = (
     "cuda",
     "metal",
     "sycl",
+    "open",
 )
+OPEN = VARIANTS.index("open")
 FEATURES = ("intercept", "batch", "prompts", "overhead", "length")
 # What each group of effects is keyed by: e engine, v variant, f GPU family, g GPU, k kind of model, m model, w weight format.
 GROUPS = ("e", "ev", "ef", "ek", "ew", "eg", "em", "gw", "ekw", "efw", "egm", "evk", "egk")

@@ -25,6 +25,9 @@ DEFAULT_CHUNK = 8192.0
 STATIC = ENGINES.index("static_batching")
 MOST_SEQUENCES = np.array([1024.0, 2048.0, 2048.0, 64.0, 512.0])
 LATEST_YEAR = 2027.0
+# Prompts of the reference runs, tokens (codes.ENGINES): llama.cpp also decodes without any.
+SHORTEST_MEASURED = np.array([128.0, 128.0, 128.0, 1.0, 128.0])
+LONGEST_MEASURED = 131_072.0
 
 
 class Room(Protocol):
@@ -167,7 +170,11 @@ def predict(batch: Batch, memory: Room, c: ServingCoefficients, variant: Column 
 def state_features(s: Scene, state: Steps) -> Column:
     """Features of the predicted steady state (corrections.features)."""
     overhead = state.passes.latency[0] + state.passes.network[0] + state.host
-    return corrections.features(state.running, state.decode, state.step, overhead, s.load.prompt)
+    serving = s.batch.serving
+    assert serving is not None
+    # Beyond the lengths that were measured the correction stays; a cached prefix makes a prompt no shorter one.
+    length = np.clip(serving.input_tokens, SHORTEST_MEASURED[serving.engine], LONGEST_MEASURED)
+    return corrections.features(state.running, state.decode, state.step, overhead, length)
 
 
 def measured_factors(s: Scene, state: Steps, variant: Column) -> Factors:
@@ -177,8 +184,9 @@ def measured_factors(s: Scene, state: Steps, variant: Column) -> Factors:
         return Factors()
     serving, gpu = s.batch.serving, s.batch.gpu
     assert serving is not None
-    saturated, open_loop = np.isinf(s.load.clients), ~np.isnan(s.load.rate)
     kind = corrections.kind_code(s.batch.model)
+    saturated, open_loop = np.isinf(s.load.clients), ~np.isnan(s.load.rate)
+    variant = np.where(open_loop & np.equal(variant, 0), corrections.OPEN, variant) if np.any(open_loop) else variant
     place = corrections.Place(
         serving.engine, gpu.code, table.model_index(s.batch.model, kind), serving.weights, variant, kind
     )

@@ -242,6 +242,8 @@ def _variant(row: Row, engine: str) -> str:
         return "sweep"
     if "MLPerf" in row.get("notes", ""):
         return "mlperf"
+    if "request rate" in row.get("scenario", ""):
+        return "open"
     return "static" if "static batch" in row.get("notes", "") else ""
 
 
