@@ -177,7 +177,7 @@ def fitted(fold: str = "") -> Mapping[str, float]:
     return {row["name"]: float(row["value"]) for row in csv.DictReader(lines) if row["fold"] == fold}
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _load(gpus: tuple[Gpu, ...], fold: str) -> TrainingCoefficients:
     return build(fitted(fold), gpus, stored(fold), stored_widths())
 

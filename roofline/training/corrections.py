@@ -89,6 +89,14 @@ def _slot(mark: Column) -> Column:
     return np.asarray((scaled - np.floor(scaled)) * SLOTS).astype(np.intp)
 
 
+@cache
+def _slots(signatures: tuple[float, ...]) -> NDArray[np.intp]:
+    """Positions of signatures by their hash; shared by all tables of one fit."""
+    slots = np.full(SLOTS + 1, len(signatures), dtype=np.intp)
+    slots[_slot(np.array(signatures))] = np.arange(len(signatures))
+    return slots
+
+
 def key_words(
     gpu: Gpu, precision: str, framework: str, kind: str, tuning: str, model: float, year: float
 ) -> tuple[str, ...]:
@@ -117,8 +125,7 @@ def tables(cells: Sequence[Cell], widths: Floats, gpus: Sequence[Gpu]) -> Correc
             _add(values, bases, slugs.get(words[0], ()), FRAMEWORKS.index(words[1]), words[2:], cell.value, 2)
     by_key = {(cell.level, cell.key): cell.value for cell in cells}
     signatures = sorted({float(cell.key.split("|")[-1]) for cell in cells if cell.level in ("design", "model")})
-    slots = np.full(SLOTS + 1, len(signatures), dtype=np.intp)
-    slots[_slot(np.array(signatures))] = np.arange(len(signatures))
+    slots = _slots(tuple(signatures))
     measured, own = _own(cells, signatures, slugs, len(gpus))
     marks, designs = np.array([*signatures, np.nan]), _designs(by_key, signatures)
     named = [("design", f"{f}|{t}|{m:.0f}") for m in signatures for f in FRAMEWORKS for t in TUNINGS]

@@ -34,7 +34,7 @@ def operators(batch: Batch, coefficients: TrainingCoefficients) -> list[Row]:
     rows: list[Row] = []
     whole, *others = micro_batch_operators(batch, rates, shape)
     for op in (*_projection_rows(batch, rates, shape, whole), *others):
-        rows += _operator_rows(op, batch, steps, float(rates.framework))
+        rows += _operator_rows(op, batch, shape, steps, float(rates.framework))
     traffic = communication(batch, rates, shape, coefficients)
     rows += _communication_rows(traffic._asdict(), batch, steps)
     rows.append(_optimizer_row(batch, coefficients, shape))
@@ -46,11 +46,30 @@ def _micro_batches(batch: Batch) -> float:
     return float(np.maximum(batch.training.global_batch / (batch.layout.dp * batch.training.micro_batch), 1.0))
 
 
-def _operator_rows(op: Operator, batch: Batch, steps: float, slow: float) -> Iterator[Row]:
-    """Forward (recomputation included in the count) and backward of one operator."""
-    count = float(np.ceil(op.count / batch.layout.pp) if op.tower else op.count) * steps
-    yield _row(op.name, "forward", count * (1.0 + float(op.again)), op.forward, 1.0, slow)
-    yield _row(op.name, "backward", count, op.forward, float(op.backward), slow)
+def _operator_rows(op: Operator, batch: Batch, shape: Shape, steps: float, slow: float) -> Iterator[Row]:
+    """Forward (recomputation included in the count) and backward of one operator, one layer at a time; count is of the fullest stage."""
+    layers = float(op.count) if op.name in COUNTED else _layers(op.name, batch, shape)
+    one = op.forward if op.name in COUNTED else OpTime(*(part / max(layers, 1.0) for part in op.forward))
+    count = float(np.ceil(layers / batch.layout.pp) if op.tower else layers) * steps
+    yield _row(op.name, "forward", count * (1.0 + float(op.again)), one, 1.0, slow)
+    yield _row(op.name, "backward", count, one, float(op.backward), slow)
+
+
+COUNTED = ("experts", "routing", "recurrent.scan")  # operators that are one layer's already
+
+
+def _layers(name: str, batch: Batch, shape: Shape) -> float:
+    """Layers that hold an operator which is summed over the whole depth; 1 for what occurs once."""
+    model = batch.model
+    kinds = {
+        "attention": shape.attention_layers,
+        "recurrent": model.recurrent_layers,
+        "mlp": model.mlp_layers,
+        "shared_experts": model.moe_layers,
+        "element_wise": model.layers,
+        "dequantisation": model.layers,
+    }
+    return float(kinds.get(name.partition(".")[0], 1.0))
 
 
 def _projection_rows(batch: Batch, rates: Rates, shape: Shape, whole: Operator) -> Iterator[Operator]:

@@ -170,6 +170,14 @@ def test_operators_make_up_the_arithmetic():
     }
 
 
+@pytest.mark.parametrize("case", [{"pp": 4}, {"pp": 2, "model": moe_config(), "tp": 1, "ep": 8}, {}])
+def test_operators_make_up_the_step(case):
+    case = {"global_batch": 64.0, **case}
+    rows = training.operators(batch(**case), coefficients())
+    busy = sum(row["count"] * row["time_s"] for row in rows if row["phase"] != "communication")
+    assert 0.5 < busy / float(speed(**case).step_time_s) < 1.1
+
+
 def test_intervals_widen_without_measurements_near():
     near = training.interval(batch(gpus=128.0), coefficients())
     far = training.interval(batch(gpu="v100-sxm2-32gb"), coefficients("v100-sxm2-32gb"))
