@@ -20,7 +20,15 @@ from roofline.codes import FRAMEWORKS, TRAINING_PRECISIONS
 from roofline.columns import Batch
 from roofline.hardware import Gpu
 from roofline.training.corrections import BASES, WIDTH_KINDS, Cell, Corrections, stored, stored_widths, tables
-from roofline.training.families import CURRENT_YEAR, computed_precision, family, integer_units, pick, power_share
+from roofline.training.families import (
+    ASSUMED_YEAR,
+    REFERENCE_YEAR,
+    computed_precision,
+    family,
+    integer_units,
+    pick,
+    power_share,
+)
 from roofline.training.parameters import DEFAULTS
 
 Floats = NDArray[np.float64]
@@ -132,10 +140,10 @@ def resolve(batch: Batch, c: TrainingCoefficients) -> Rates:
     kept = four * c["nvfp4_high_share"]  # products that a 4-bit recipe leaves in 16 bit
     mixed = low_gemm / (1.0 - kept + kept * (narrow * low_gemm) / (wide * head_gemm))
     year = np.minimum(
-        np.maximum(np.where(np.isnan(training.framework_year), CURRENT_YEAR, training.framework_year), FIRST_YEAR),
+        np.maximum(np.where(np.isnan(training.framework_year), ASSUMED_YEAR, training.framework_year), FIRST_YEAR),
         LAST_YEAR,
     )
-    age = CURRENT_YEAR - year
+    age = REFERENCE_YEAR - year
     unfused = 1.0 - np.maximum(levers.fused_kernels, levers.torch_compile)
     moe_age = np.exp(c["moe_trend"] * age)
     host = c["host"] * (1.0 - GRAPHED * levers.cuda_graphs)

@@ -20,7 +20,7 @@ from roofline.ceilings import Column
 from roofline.codes import FRAMEWORKS, METHODS, TRAINING_PRECISIONS
 from roofline.columns import Batch, Model
 from roofline.hardware import Gpu
-from roofline.training.families import CURRENT_YEAR, computed_precision, family, integer_units, pick
+from roofline.training.families import ASSUMED_YEAR, computed_precision, family, integer_units, pick
 
 Floats = NDArray[np.float64]
 LEVELS = ("family", "framework", "design", "era", "model")
@@ -103,7 +103,7 @@ def key_words(
     """Keys of the levels."""
     tail = f"{precision}|{kind}|{tuning}"
     design = f"{framework}|{tuning}|{model:.0f}"
-    era = int(np.searchsorted(ERAS, CURRENT_YEAR if np.isnan(year) else year, side="right"))
+    era = int(np.searchsorted(ERAS, ASSUMED_YEAR if np.isnan(year) else year, side="right"))
     own = f"{gpu.slug}|{framework}|{tail}"
     return f"{family(gpu)}|{tail}", own, design, f"{design}|{era}", f"{own}|{model:.0f}"
 
@@ -206,7 +206,7 @@ def locate(batch: Batch, c: Corrections) -> Located:
     place = c.slots[_slot(mark)]
     place = pick(c.signatures[place] == mark, place, len(c.signatures) - 1)
     same = (c.signatures[place] == mark) & (c.designed[(place * F + training.framework) * T + tuning] > 0)
-    year = np.where(np.isnan(training.framework_year), CURRENT_YEAR, training.framework_year)
+    year = np.where(np.isnan(training.framework_year), ASSUMED_YEAR, training.framework_year)
     era = sum(1 * (year >= date) for date in ERAS)
     design = c.designs[((place * F + training.framework) * T + tuning) * (len(ERAS) + 1) + era]
     gpus = len(c.own) // (len(c.signatures) * SHAPES)

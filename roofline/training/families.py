@@ -7,7 +7,8 @@ from roofline.codes import TRAINING_PRECISIONS
 from roofline.columns import Batch
 from roofline.hardware import Gpu, presets
 
-CURRENT_YEAR = 2025.5  # software date where none is stated
+REFERENCE_YEAR = 2025.5  # software date at which coefficients hold without a trend
+ASSUMED_YEAR = 2026.2  # software date where none is stated: current releases
 
 
 def family(gpu: Gpu) -> str:
