@@ -30,7 +30,7 @@ class CalibrationRefused(ValidationError):
     """A calibration that would make predictions worse; `report` says where."""
 
     def __init__(self, report: Json) -> None:
-        super().__init__({"force": report["refused"]}, code="worse")
+        super().__init__({"force": report["refused"]})
         self.report = report
 
 
@@ -75,7 +75,7 @@ def calibration_trial(*, user: Any) -> Trial:
     """Fit to the user's runs and judge it; nothing is stored. ValidationError where there is no run to fit to."""
     runs = observations(own_figures(user))
     if not runs:
-        raise ValidationError({"runs": [_("There is no confirmed run with a prediction to fit to.")]}, code="no_runs")
+        raise ValidationError({"runs": [_("There is no confirmed run with a prediction to fit to.")]})
     fitted = fit(runs)
     public = observations(reference_figures(run.kinds[-1][1] for run in runs))
     own = _errors(runs, cross_validated(runs))

@@ -122,7 +122,6 @@ class MeasuredRun(Private):
             models.Index(fields=["owner", "status"], name="run_owner_status"),
             models.Index(fields=["reference", "gpu", "model"], name="run_reference"),
             models.Index(fields=["upload", "position"], name="run_upload"),
-            models.Index(fields=["owner"], condition=Q(status=RunStatus.TO_CONFIRM), name="run_waiting"),
         ]
 
     def __str__(self) -> str:

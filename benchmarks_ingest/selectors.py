@@ -35,9 +35,11 @@ def runs_visible(user: Any) -> QuerySet[MeasuredRun]:
 
 
 def runs_to_confirm(user: Any) -> QuerySet[MeasuredRun]:
-    """Runs that wait for this user."""
-    rows = MeasuredRun.objects.filter(status=RunStatus.TO_CONFIRM, reference=False)
-    return rows.filter(owned_or_shared(user)).select_related("upload")
+    """Runs that wait for this user: one's own, and for staff those of nobody."""
+    rows = MeasuredRun.objects.filter(status=RunStatus.TO_CONFIRM).select_related("upload")
+    if not getattr(user, "is_authenticated", False):
+        return rows.none()
+    return rows.filter(owned_or_shared(user)) if user.is_staff else rows.filter(owner=user)
 
 
 def may_change(user: Any, row: Upload | MeasuredRun) -> bool:

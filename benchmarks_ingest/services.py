@@ -65,8 +65,8 @@ def _known(owner: Any, sha256: str, key: str) -> Upload | None:
     if key:
         same_key = Upload.objects.filter(owner=owner, idempotency_key=key[:200]).first()
         if same_key and same_key.sha256 != sha256:
-            message = _("This key was used for another file.")
-            raise ValidationError({"Idempotency-Key": [message]}, code="key_reused")
+            reused = ValidationError(_("This key was used for another file."), code="key_reused")
+            raise ValidationError({"Idempotency-Key": reused})
     return Upload.objects.filter(owner=owner, sha256=sha256).first()
 
 

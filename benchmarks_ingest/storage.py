@@ -65,12 +65,10 @@ def _copy(chunks: Iterable[bytes], file: object) -> Kept:
     for chunk in chunks:
         size += len(chunk)
         if size > most:
-            raise ValidationError(
-                {"file": [_("The file is larger than %(most)d MB, the most that is read.") % {"most": most // 2**20}]},
-                code="too_large",
-            )
+            message = _("The file is larger than %(most)d MB, the most that is read.") % {"most": most // 2**20}
+            raise ValidationError({"file": ValidationError(message, code="too_large")})
         digest.update(chunk)
         file.write(chunk)  # type: ignore[attr-defined]
     if not size:
-        raise ValidationError({"file": [_("The file is empty: it has 0 bytes.")]}, code="empty")
+        raise ValidationError({"file": ValidationError(_("The file is empty: it has 0 bytes."), code="empty")})
     return Kept(digest.hexdigest(), size)
