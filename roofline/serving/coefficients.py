@@ -53,6 +53,7 @@ class OfGpu(NamedTuple):
     """Columns looked up by GPU."""
 
     memory: Any  # share of the bandwidth
+    compute: Any  # compute efficiency of its family against the common one
     launch: Any  # kernel cost against the engine's own
     fa3: Any  # what FlashAttention 3 gains there
     accumulate: Any  # 16-bit matrix rate with 16-bit against 32-bit accumulation
@@ -117,6 +118,7 @@ def build(values: Values, gpus: Sequence[Gpu]) -> ServingCoefficients:
         gpu=np.array(
             OfGpu(
                 memory=np.minimum(by_gpu("family_memory"), 0.97),
+                compute=by_gpu("family_compute"),
                 launch=by_gpu("family_launch"),
                 fa3=[values["fa3", "Hopper"] if gpu.architecture == "Hopper" else 1.0 for gpu in gpus],
                 accumulate=[_half_accumulate().get(gpu.slug, 1.0) for gpu in gpus],

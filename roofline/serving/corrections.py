@@ -21,7 +21,7 @@ from roofline.coefficients import family
 from roofline.columns import Model
 from roofline.hardware import Gpu
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 Column = Any
 
 QUANTITIES = ("decode", "saturated", "ttft", "ttft_open", "prefill")  # of time; a rate is its inverse
@@ -106,7 +106,7 @@ def features(running: Column, decode: Column, step: Column, overhead: Column, pr
     Running sequences, share of prefill in the mean step, share of launches and links in a decode step, prompt length; scaled and
     centred so that slopes are comparable.
     """
-    x = np.empty((*np.shape(step), len(FEATURES)))
+    x: Array = np.empty((*np.shape(step), len(FEATURES)), dtype=np.float32)
     x[..., 0] = 1.0
     x[..., 1] = np.log2(np.maximum(running, 1.0)) * 0.25 - 1.0
     x[..., 2] = np.maximum(0.7 - decode / step, -0.3)
@@ -175,10 +175,10 @@ def build(effects: Effects, gpus: Sequence[Gpu], kinds: dict[str, str]) -> Corre
     by_variant -= by_variant[:, :, :1].copy()
     width = len(FEATURES)
     return Corrections(
-        by_gpu.reshape(-1, width),
-        by_model.reshape(-1, width),
-        by_format.reshape(-1, width),
-        by_variant,
+        by_gpu.reshape(-1, width).astype(np.float32),
+        by_model.reshape(-1, width).astype(np.float32),
+        by_format.reshape(-1, width).astype(np.float32),
+        by_variant.astype(np.float32),
         len(gpus),
         len(models),
         np.array([float(size) for size in sizes]),

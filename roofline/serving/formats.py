@@ -39,13 +39,14 @@ def formats(batch: Batch) -> Formats:
     assert load is not None
     stored = precision.BODY_BYTES[load.weights]
     stated = load.weight_bytes_override / np.maximum(model.total_params, 1.0)
-    feed: Column = np.where(stated > 0, np.clip(stated, 0.7 * stored, 1.3 * stored), stored)
+    feed: Column = np.where(stated > 0, np.minimum(np.maximum(stated, 0.7 * stored), 1.3 * stored), stored)
     latent = (model.mla_layers > 0) & (precision.HALF_LATENT_ATTENTION[load.weights] > 0)
     half_attention = latent | (precision.EXPERTS_ONLY[load.weights] > 0)
     # A file whose experts alone are narrow says by its size what the rest is stored in.
     rest = model.total_params - model.expert_params
     left = (load.weight_bytes_override - model.expert_params * stored) / np.maximum(rest, 1.0)
-    attention = np.where(half_attention, np.where(left > 0, np.clip(left, 0.5, BYTES_16), BYTES_16), feed)
+    rest_bytes = np.where(left > 0, np.minimum(np.maximum(left, 0.5), BYTES_16), BYTES_16)
+    attention = np.where(half_attention, rest_bytes, feed)
     feed = np.where(half_attention, stored, feed)
     half_peak: Column = np.where(load.activations == ACTIVATION_FORMATS.index("fp16"), gpu.peak_fp16, gpu.peak_bf16)
     feed_type = ACTIVATION_TYPE[load.activations]

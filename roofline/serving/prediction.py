@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from roofline.serving.speculative import Speculation, speculation
 from roofline.serving.step import Costs, costs
 
 Column = Any
+Record = TypeVar("Record", Load, Speculation, Habits, Costs)
 
 DEFAULT_CHUNK = 8192.0
 # Sequences that engines run at once by default, one data-parallel rank (codes.ENGINES).
@@ -87,7 +88,17 @@ def scene(batch: Batch, memory: Room, c: ServingCoefficients) -> Scene:
     context = serving.input_tokens + 0.5 * serving.output_tokens
     cached = serving.input_tokens * serving.prefix_cache_hit
     k = costs(batch, f, c, own, where.shape, context, cached + 0.5 * load.prompt)
-    return Scene(batch, f, where, load, spec, habits, _aged(k, serving, own), c)
+    where = where._replace(
+        pp=np.float32(where.pp),
+        decode_ranks=np.float32(where.decode_ranks),
+        prefill_ranks=np.float32(where.prefill_ranks),
+    )
+    return Scene(batch, f, where, _single(load), _single(spec), _single(habits), _single(_aged(k, serving, own)), c)
+
+
+def _single(record: Record) -> Record:
+    """Columns in single precision: the passes run over them several times, and half the bytes take half the time (error about 1e-6)."""
+    return type(record)(*(np.float32(column) for column in record))
 
 
 def _aged(k: Costs, serving: Serving, own: OfEngine) -> Costs:
@@ -193,7 +204,8 @@ def measured_factors(s: Scene, state: Steps, variant: Column) -> Factors:
     x = state_features(s, state)
     step = saturated * corrections.SATURATED  # DECODE is 0
     first = np.where(open_loop, corrections.TTFT_OPEN, np.where(saturated, corrections.SATURATED, corrections.TTFT))
-    return Factors(*(table.factors(q, place, x) for q in (step, first, corrections.PREFILL)))
+    # One quantity after the other: their slopes together would not stay in the cache.
+    return Factors(*(table.factors(quantity, place, x) for quantity in (step, first, corrections.PREFILL)))
 
 
 def _speed(s: Scene, state: Steady, factors: Factors, least: Roofs) -> ServingSpeed:
@@ -219,7 +231,7 @@ def _speed(s: Scene, state: Steady, factors: Factors, least: Roofs) -> ServingSp
         mbu=least.read / (state.tpot * s.speculation.accepted * gpu.bandwidth),
         mfu=requests * least.request_flops / (gpus * s.formats.feed_peak),
         bound=_bound(state),
-        busy=np.clip(state.running, 0.0, 1.0),
+        busy=np.minimum(state.running, 1.0),
     )
 
 

@@ -90,6 +90,7 @@ def costs(
     attention_rate = f.attention_peak * c.compute[gpu.code, f.attention_type] * kernels_share
     feed_rate = f.feed_peak * c.compute[gpu.code, f.feed_type] * kernels_share
     half_rate = f.half_peak * c.compute[gpu.code, HALF] * kernels_share
+    attention_peak = f.half_peak * np.minimum(of_gpu.compute * kernels_share, 1.9)  # shares of it stay below 1
 
     attention = model.attention_params + model.recurrent_params
     feed = model.mlp_params + model.shared_expert_params
@@ -174,9 +175,9 @@ def costs(
         head_row=2.0 * head / half_rate,
         head_read=head * f.head_bytes / stream,
         decode_memory=read / (stream * k["kv_memory"]) + state / (stream * k["state_memory"]),
-        decode_compute=2.0 * scores / (tp * f.half_peak * k["decode_attention"]),
+        decode_compute=2.0 * scores / (tp * attention_peak * k["decode_attention"]),
         decode_latency=k["kv_head_s"] * (attention_layers * kv_heads + model.mla_layers),
-        prompt_token=2.0 * prompt / (tp * f.half_peak * k["prefill_attention"] * fa3) + materialised / tp,
+        prompt_token=2.0 * prompt / (tp * attention_peak * k["prefill_attention"] * fa3) + materialised / tp,
         element_token=element_token,
         wire_token=wire,
         network=link,
