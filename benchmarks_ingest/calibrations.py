@@ -77,7 +77,9 @@ def calibration_trial(*, user: Any) -> Trial:
     if not runs:
         raise ValidationError({"runs": [_("There is no confirmed run with a prediction to fit to.")]})
     fitted = fit(runs)
-    public = observations(reference_figures(run.kinds[-1][1] for run in runs))
+    same_gpu = observations(reference_figures(run.kinds[-1][1] for run in runs))
+    # Runs of other software stay as they are: they would only hide what happens to those that change.
+    public = [run for run in same_gpu if run.kinds[-1] in fitted.cells]
     own = _errors(runs, cross_validated(runs))
     reference = _errors(public, corrections(public, fitted))
     report = {"own": own, "reference": reference, "refused": _refusals(own, reference)}
@@ -99,7 +101,7 @@ def _errors(runs: Sequence[Observation], after: Any) -> Json:
 def _refusals(own: Json, reference: Json) -> list[str]:
     words = (
         (own, _("the runs that it is fitted to (cross-validated)")),
-        (reference, _("the public reference runs on the same GPUs")),
+        (reference, _("the public reference runs on the same GPUs with the same software")),
     )
     return [
         _("The median error of %(what)s would grow from %(before).1f to %(after).1f %%.")

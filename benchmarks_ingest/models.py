@@ -127,6 +127,16 @@ class MeasuredRun(Private):
     def __str__(self) -> str:
         return f"{self.model or self.label or '?'} · {self.gpu_count or '?'} × {self.gpu or '?'}"
 
+    @property
+    def gpu_words(self) -> str:
+        """The catalogue's id, else what the file says."""
+        return self.gpu or str(self.data.get("gpu") or "")
+
+    @property
+    def engine_words(self) -> str:
+        """What the file says, else what is taken."""
+        return str(self.data.get("engine") or self.engine)
+
     def canonical(self) -> Run:
         """The run as its parser read it."""
         return run_from_json(self.data)

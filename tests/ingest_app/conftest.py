@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -87,10 +86,10 @@ def uploaded(owner: Any, data: bytes, name: str = "result.json") -> Upload:
 
 
 @pytest.fixture(autouse=True)
-def own_folder(settings: Any, tmp_path: Path) -> Iterator[Path]:
+def own_folder(settings: Any, tmp_path: Path) -> Path:
     """Raw bytes of a test lie in its own folder."""
     settings.MEDIA_ROOT = tmp_path / "uploads"
-    yield tmp_path / "uploads"
+    return tmp_path / "uploads"
 
 
 @pytest.fixture
@@ -102,5 +101,3 @@ def api_uploader(user: Any) -> APIClient:
     client = APIClient()
     client.credentials(HTTP_AUTHORIZATION=f"Token {text}")
     return client
-
-
