@@ -16,11 +16,16 @@ from roofline.units import GIGA
 from roofline.versions import release_year
 
 
-def batch_of(questions: Sequence[Question], owners: NDArray[np.intp], table: NDArray[np.float64]) -> Batch:
+def batch_of(
+    questions: Sequence[Question],
+    owners: NDArray[np.intp],
+    table: NDArray[np.float64],
+    gpus: tuple[hardware.Gpu, ...],
+) -> Batch:
     """The batch of the candidates in `table` (rows as `Options.table`), of shape (rows,); row i answers question
     owners[i].
 
-    All questions are of one workload.
+    All questions are of one workload, and their GPUs are among `gpus`, which the codes of the batch index.
     """
     training = questions[0].scenario.workload == "training"
     *layout, micro_batch, global_batch, recompute = table.T
@@ -30,7 +35,7 @@ def batch_of(questions: Sequence[Question], owners: NDArray[np.intp], table: NDA
         setup.micro_batch, setup.global_batch, setup.recompute = micro_batch, global_batch, recompute.astype(np.intp)
     return Batch(
         model=_models(questions, owners),
-        gpu=_gpus(questions, owners),
+        gpu=_gpus(questions, owners, gpus),
         layout=Layout(*layout, **_machines(questions, owners)),
         levers=Levers.stack([_levers(question.scenario) for question in questions]).take(owners),
         training=setup,
@@ -60,11 +65,10 @@ def distinct_gpus(questions: Sequence[Question]) -> tuple[hardware.Gpu, ...]:
     return _DISTINCT.setdefault(tuple(map(id, distinct)), distinct)
 
 
-def _gpus(questions: Sequence[Question], owners: NDArray[np.intp]) -> Gpu:
-    distinct = distinct_gpus(questions)
-    place = {gpu: position for position, gpu in enumerate(distinct)}
+def _gpus(questions: Sequence[Question], owners: NDArray[np.intp], gpus: tuple[hardware.Gpu, ...]) -> Gpu:
+    place = {gpu: position for position, gpu in enumerate(gpus)}
     rows = np.array([place[question.gpu] for question in questions])
-    return hardware.gpu_columns(distinct).take(rows[owners])
+    return hardware.gpu_columns(gpus).take(rows[owners])
 
 
 def _machines(questions: Sequence[Question], owners: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:

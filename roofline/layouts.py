@@ -23,7 +23,8 @@ MICRO_BATCHES = (1, 2, 4, 8)
 MOST_MICRO_BATCH_TOKENS = 65_536
 # Sequences of one optimizer step where nothing is said: pretraining, and everything else.
 PRETRAINING_BATCH, OTHER_BATCH = 1024, 64
-LONG_SEQUENCE = 16_384  # from here context parallelism is worth trying
+# Context parallelism is worth trying while each rank keeps that many tokens of a sequence.
+SHORTEST_SHARE, MOST_CONTEXT_RANKS = 8192, 16
 LONGEST_PIPELINE = 32
 MOST_CHUNKS = 8  # of an interleaved pipeline on one rank
 SHARDING_FRAMEWORKS = ("fsdp", "llm_foundry", "torchtitan", "maxtext")
@@ -60,18 +61,24 @@ class Node:
     domain: int
 
 
+Row = tuple[int | bool, ...]  # a Candidate, with the code of its recompute
+
+
 @dataclass(frozen=True)
 class Options:
-    """The candidates of a scenario, also as a table: a row each, columns in the order of `Candidate`, recompute as
-    its code."""
+    """The candidates of a scenario: a row each, columns in the order of `Candidate`, recompute as its code."""
 
-    candidates: tuple[Candidate, ...]
+    rows: tuple[Row, ...]
 
     @cached_property
     def table(self) -> NDArray[np.float64]:
         """Shape (candidates, fields of a candidate)."""
-        rows = [[*candidate[:-1], codes.RECOMPUTES.index(candidate.recompute)] for candidate in self.candidates]
-        return np.array(rows, dtype=float).reshape(-1, len(Candidate._fields))
+        return np.array(self.rows, dtype=float).reshape(-1, len(Candidate._fields))
+
+    def candidate(self, place: int) -> Candidate:
+        """The candidate of one row."""
+        row = self.rows[place]
+        return Candidate._make((*row[:-1], codes.RECOMPUTES[row[-1]]))
 
 
 class Asked(NamedTuple):
@@ -138,7 +145,7 @@ def options(scenario: Scenario, model: Model, node: Node, memory_bytes: float) -
 @lru_cache(maxsize=4096)
 def _options(asked: Asked) -> Options:
     spread = _training if asked.workload == "training" else _serving
-    return Options(tuple(dict.fromkeys(c for count in _counts(asked) for c in spread(asked, count))))
+    return Options(tuple(row for count in _counts(asked) for row in spread(asked, count)))
 
 
 def _counts(asked: Asked) -> list[int]:
@@ -180,9 +187,9 @@ def _pipeline_sizes(asked: Asked, rest: int, limit: int) -> list[int]:
     return [size for size in _powers(min(limit, asked.layers, rest)) if rest % size == 0]
 
 
-def _serving(asked: Asked, count: int) -> Iterator[Candidate]:
+def _serving(asked: Asked, count: int) -> Iterator[Row]:
     if asked.prefill_gpus and asked.decode_gpus:
-        yield _disaggregated(asked, count)
+        yield _row(_disaggregated(asked, count))
         return
     cp = asked.cp or 1
     for tp in _tensor_sizes(asked, count):
@@ -195,17 +202,21 @@ def _serving(asked: Asked, count: int) -> Iterator[Candidate]:
                 yield from _served(asked, Candidate(count, tp, pp, cp, 1, dp, tp, 0, 1, False, False))
 
 
+def _row(candidate: Candidate) -> Row:
+    return (*candidate[:-1], codes.RECOMPUTES.index(candidate.recompute))
+
+
 def _disaggregated(asked: Asked, count: int) -> Candidate:
     """The decode pool's layout stands for the whole; the pools' own sizes are in the scenario."""
     tp = asked.decode_tp or 1
     return Candidate(count, tp, 1, 1, 1, (asked.decode_gpus or tp) // tp, tp, 0, 1, False, bool(asked.attention_dp))
 
 
-def _served(asked: Asked, base: Candidate) -> Iterator[Candidate]:
+def _served(asked: Asked, base: Candidate) -> Iterator[Row]:
     for attention_dp, ep in _expert_sizes(asked, base):
         sharers = base.tp * base.cp * (base.dp if attention_dp else 1)
         own = asked.expert_tp or max(1, sharers // ep)
-        yield base._replace(ep=ep, expert_tp=own, attention_dp=attention_dp)
+        yield _row(base._replace(ep=ep, expert_tp=own, attention_dp=attention_dp))
 
 
 def _expert_sizes(asked: Asked, base: Candidate) -> Iterator[tuple[bool, int]]:
@@ -223,7 +234,7 @@ def _expert_sizes(asked: Asked, base: Candidate) -> Iterator[tuple[bool, int]]:
             yield from ((attention_dp, size) for size in sizes if asked.experts % size == 0)
 
 
-def _training(asked: Asked, count: int) -> Iterator[Candidate]:
+def _training(asked: Asked, count: int) -> Iterator[Row]:
     sharding = asked.framework in SHARDING_FRAMEWORKS
     for tp in [1] if sharding and not asked.tp else _tensor_sizes(asked, count):
         for cp in _context_sizes(asked, count // tp):
@@ -237,13 +248,14 @@ def _training(asked: Asked, count: int) -> Iterator[Candidate]:
 def _context_sizes(asked: Asked, rest: int) -> list[int]:
     if asked.cp:
         return [asked.cp] if rest % asked.cp == 0 else []
-    longest = 16 if (asked.seq_len or 0) >= LONG_SEQUENCE else 1
-    return [size for size in _powers(min(rest, longest)) if rest % size == 0]
+    longest = min((asked.seq_len or 0) // SHORTEST_SHARE, MOST_CONTEXT_RANKS, rest)
+    return [size for size in _powers(longest) if rest % size == 0]
 
 
-def _steps(asked: Asked, base: Candidate) -> Iterator[Candidate]:
+def _steps(asked: Asked, base: Candidate) -> Iterator[Row]:
     """The training choices of one layout: experts, sharding, micro-batch and recompute."""
     split = base.tp > 1 if asked.sequence_parallel is None else asked.sequence_parallel
+    recomputes = _recomputes(asked)
     for ep in _training_experts(asked, base):
         own = asked.expert_tp or (1 if ep > 1 else base.tp)
         for stage in _zero_stages(asked, base):
@@ -251,11 +263,11 @@ def _steps(asked: Asked, base: Candidate) -> Iterator[Candidate]:
                 batch = asked.global_batch or _usual_batch(asked, base.dp * micro)
                 for chunks in _virtual_stages(asked, base, batch // (base.dp * micro)):
                     layout = (*base[:4], ep, base.dp, own, stage, chunks, split, False, micro, batch)
-                    yield from (Candidate(*layout, recompute) for recompute in _recomputes(asked))
+                    yield from [(*layout, recompute) for recompute in recomputes]
 
 
-def _recomputes(asked: Asked) -> Sequence[str]:
-    return [asked.recompute] if asked.recompute else codes.RECOMPUTES
+def _recomputes(asked: Asked) -> Sequence[int]:
+    return [codes.RECOMPUTES.index(asked.recompute)] if asked.recompute else range(len(codes.RECOMPUTES))
 
 
 def _virtual_stages(asked: Asked, base: Candidate, micro_batches: int) -> list[int]:
@@ -271,7 +283,8 @@ def _training_experts(asked: Asked, base: Candidate) -> list[int]:
     if asked.ep or not asked.experts:
         return [asked.ep or 1]
     sharers = base.tp * base.cp * base.dp
-    return [size for size in EXPERT_SIZES if sharers % size == 0 and asked.experts % size == 0]
+    sizes = sorted({*EXPERT_SIZES, min(sharers, EXPERT_SIZES[-1])})
+    return [size for size in sizes if sharers % size == 0 and asked.experts % size == 0]
 
 
 def _zero_stages(asked: Asked, base: Candidate) -> list[int]:

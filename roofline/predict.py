@@ -71,11 +71,12 @@ def predict(
     `detail` adds the operators and what would fit; a sweep does without.
     """
     answers: list[Json | ScenarioError] = [{} for _ in questions]
+    gpus = distinct_gpus(questions)
     for workload in ("training", "inference"):
         places = [place for place, question in enumerate(questions) if question.scenario.workload == workload]
         asked = [questions[place] for place in places]
-        chosen = choose(asked, calibration)
-        repairs = _repairs(asked, chosen, calibration) if detail else {}
+        chosen = choose(asked, calibration, gpus)
+        repairs = _repairs(asked, chosen, calibration, gpus) if detail else {}
         for number, (place, choice) in enumerate(zip(places, chosen, strict=True)):
             answers[place] = _answer(questions[place], choice, repairs.get(number, []), detail=detail)
     return answers
@@ -90,23 +91,23 @@ def _answer(question: Question, choice: Chosen, repairs: list[Json], *, detail: 
 
 
 def _repairs(
-    questions: Sequence[Question], chosen: Sequence[Chosen], calibration: Calibration | None
+    questions: Sequence[Question], chosen: Sequence[Chosen], calibration: Calibration | None, gpus: tuple[Gpu, ...]
 ) -> dict[int, list[Json]]:
     """What would fit, for each question that does not; all tries are evaluated together."""
     misfits = [place for place, choice in enumerate(chosen) if isinstance(choice, Choice) and not choice.fits]
-    found = remedies([questions[place] for place in misfits], lambda tries: choose(tries, calibration))
+    found = remedies([questions[place] for place in misfits], lambda tries: choose(tries, calibration, gpus))
     return dict(zip(misfits, found, strict=True))
 
 
-def choose(questions: Sequence[Question], calibration: Calibration | None = None) -> list[Chosen]:
-    """The best layout of each question, all of one workload.
+def choose(questions: Sequence[Question], calibration: Calibration | None, gpus: tuple[Gpu, ...]) -> list[Chosen]:
+    """The best layout of each question, all of one workload, their GPUs among `gpus`.
 
     The fewest GPUs that fit where their number is open, then the fastest.
     """
     found = [options(q.scenario, q.model, q.node, q.gpu.memory_bytes) for q in questions]
     chosen: list[Chosen] = []
-    for span in _spans([len(one.candidates) for one in found]):
-        chosen += _choose(questions[span], found[span], calibration)
+    for span in _spans([len(one.rows) for one in found]):
+        chosen += _choose(questions[span], found[span], calibration, gpus)
     return chosen
 
 
@@ -121,13 +122,14 @@ def _spans(sizes: Sequence[int]) -> list[slice]:
     return [*spans, slice(start, len(sizes))]
 
 
-def _choose(questions: Sequence[Question], found: Sequence[Options], calibration: Calibration | None) -> list[Chosen]:
-    sizes = [len(one.candidates) for one in found]
+def _choose(
+    questions: Sequence[Question], found: Sequence[Options], calibration: Calibration | None, gpus: tuple[Gpu, ...]
+) -> list[Chosen]:
+    sizes = [len(one.rows) for one in found]
     if not sum(sizes):
         return [_no_layout(question) for question in questions]
     owners = np.repeat(np.arange(len(questions)), sizes)
-    gpus = distinct_gpus(questions)
-    batch = batch_of(questions, owners, np.concatenate([one.table for one in found]))
+    batch = batch_of(questions, owners, np.concatenate([one.table for one in found]), gpus)
     slowdown = _slowdown(questions, calibration)[owners] if calibration else 1.0
     result = evaluate(batch, gpus, _business(questions, owners), slowdown=slowdown)
     order = _order(questions, owners, batch, result)
@@ -141,7 +143,7 @@ def _choose(questions: Sequence[Question], found: Sequence[Options], calibration
         best = int(np.argmin(order[start:end]))
         productive = question.scenario.get("utilization") * question.scenario.get("goodput")
         place = start + best
-        chosen.append(Choice(one.candidates[best], place, (batch, result), gpus, productive))
+        chosen.append(Choice(one.candidate(best), place, (batch, result), gpus, productive))
     return chosen
 
 

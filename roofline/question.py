@@ -26,6 +26,8 @@ ACTIVATIONS = {
     "fp32": "fp32",
 }
 NEEDED_PEAK = {"fp8": "fp8", "mxfp8": "fp8", "int8": "int8", "nvfp4": "fp4"}
+# MXFP8 products came with the generations that also multiply 4-bit numbers.
+TRAINING_PEAK = {"fp8": "fp8", "mxfp8": "fp4", "nvfp4": "fp4"}
 BATCHED_TOKENS = {"vllm": 8192, "sglang": 8192, "tensorrt_llm": 8192, "llama_cpp": 2048, "static_batching": 8192}
 SEQUENCES_AT_ONCE = 256
 NVLINK_NETWORK = 72  # GPUs of one fast link that reach over several machines
@@ -100,17 +102,28 @@ def complete(question: Question) -> Node:
         _default(scenario, "parallelism.cp", 1)
         _complete_serving(question)
     else:
-        _default(
-            scenario,
-            "training.gradient_dtype",
-            "fp32" if scenario.get("training.framework") == "megatron" else "bf16",
-        )
+        _complete_training(question)
     return Node(scenario.get("gpus_per_node"), gpu.domain)
 
 
 def _default(scenario: Scenario, path: str, value: Any) -> None:
     if path not in scenario.values:
         scenario.values[path], scenario.origins[path] = value, "default"
+
+
+def _complete_training(question: Question) -> None:
+    scenario, gpu = question.scenario, question.gpu
+    wide = scenario.get("training.framework") == "megatron"
+    _default(scenario, "training.gradient_dtype", "fp32" if wide else "bf16")
+    wanted = scenario.get("training.precision")
+    needed = TRAINING_PEAK.get(wanted)
+    if needed and not gpu.peak(needed):
+        message = f"{gpu.name} has no {wanted} arithmetic: products run in the next wider type that it has."
+        question.warn("emulated_precision", "training.precision", message)
+    longest = int(question.model.max_position)
+    if longest and scenario.get("training.seq_len") > longest:
+        message = f"The sequence exceeds the context of the model ({longest:,} tokens)."
+        question.warn("beyond_context", "training.seq_len", message)
 
 
 def _complete_serving(question: Question) -> None:

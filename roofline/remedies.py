@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from roofline.errors import ScenarioError
 from roofline.fields import MOST_GPUS
 from roofline.layouts import TRIED_COUNTS, fewest_gpus
-from roofline.question import Question, changed
+from roofline.question import LAYOUT, Question, changed
 
 if TYPE_CHECKING:
     from roofline.predict import Choice, Chosen
@@ -28,46 +28,85 @@ def remedies(questions: Sequence[Question], choose: Callable[[list[Question]], l
     """Up to three changes that fit for each question, each as the nested change of a scenario with its memory and
     price.
 
-    `choose` answers all tries in one call.
+    `choose` answers the tries of all questions in one call. More GPUs are tried last, one number after the other.
     """
-    tries = [(place, *one) for place, question in enumerate(questions) for one in _tries(question)]
     found: list[list[Json]] = [[] for _ in questions]
-    for (place, change, _), choice in zip(tries, choose([asked for *_, asked in tries]), strict=True):
-        if not isinstance(choice, ScenarioError) and choice.fits:
-            found[place].append(_described(questions[place], change, choice))
+    _try(
+        questions,
+        [(place, change) for place, question in enumerate(questions) for change in _changes(question)],
+        choose,
+        found,
+    )
+    counts = [_larger_counts(question) for question in questions]
+    open_places = list(range(len(questions)))
+    for step in range(TRIED_COUNTS):
+        larger = [(place, counts[place][step]) for place in open_places if step < len(counts[place])]
+        grown = [(place, {"gpu_count": count, "parallelism": "chosen"}) for place, count in larger]
+        fitting = _try(questions, grown, choose, found)
+        open_places = [place for place, _ in larger if place not in fitting]
     return [_nearest(entries) for entries in found]
 
 
-def _tries(question: Question) -> Iterator[tuple[Change, Question]]:
-    for change in _changes(question):
-        values = {path: value for path, value in change.items() if path != "parallelism"}
-        with suppress(ScenarioError):  # a change that contradicts what is given is none
-            yield change, changed(question, values, relaid="parallelism" in change)
+def _try(
+    questions: Sequence[Question],
+    changes: Sequence[tuple[int, Change]],
+    choose: Callable[[list[Question]], list[Chosen]],
+    found: list[list[Json]],
+) -> set[int]:
+    """Adds the changes that fit to `found`; returns the places of their questions."""
+    tries = [(place, change, asked) for place, change in changes for asked in _changed(questions[place], change)]
+    fitting = set()
+    for (place, change, _), choice in zip(tries, choose([asked for *_, asked in tries]), strict=True):
+        if not isinstance(choice, ScenarioError) and choice.fits:
+            found[place].append(_described(questions[place], change, choice))
+            fitting.add(place)
+    return fitting
+
+
+def _changed(question: Question, change: Change) -> Iterator[Question]:
+    values = {path: value for path, value in change.items() if path != "parallelism"}
+    with suppress(ScenarioError):  # a change that contradicts what is given is none
+        yield changed(question, values, relaid="parallelism" in change)
 
 
 def _changes(question: Question) -> Iterator[Change]:
+    """What may help on the same GPUs. What the planner chose it has chosen to fit: only given values are worth
+    another try."""
     scenario = question.scenario
-    yield {"parallelism": "chosen"}
+    given = {path for path, origin in scenario.origins.items() if origin == "given"}
+    laid_out = bool(given.intersection(LAYOUT))
+    if laid_out:
+        yield {"parallelism": "chosen"}
     if scenario.workload == "training":
-        yield from ({"training.recompute": "full"}, {"training.micro_batch": 1}, {"parallelism.zero_stage": 3})
-        yield {"training.recompute": "full", "training.micro_batch": 1, "parallelism": "chosen"}
+        lighter = {"training.recompute": "full", "training.micro_batch": 1}
+        settled = {path: value for path, value in lighter.items() if path in given}
+        yield from ({path: value} for path, value in settled.items())
+        if "parallelism.zero_stage" in given:
+            yield {"parallelism.zero_stage": 3}
+        if settled:
+            yield settled | {"parallelism": "chosen"}
         yield from ({"training.method": method} for method in LIGHTER_METHODS.get(scenario.get("training.method"), ()))
     else:
-        stored = scenario.get("inference.weights")
-        for weights, peak in SMALLER_WEIGHTS.items():
-            if weights != stored and (not peak or question.gpu.peak(peak)):
-                yield {"inference.weights": weights}
-        yield {"inference.kv_cache": "fp8"}
-        shorter = scenario.get("inference.input_tokens") + scenario.get("inference.output_tokens")
-        if shorter < scenario.get("inference.max_model_len"):
-            yield {"inference.max_model_len": shorter}
-    gpus = scenario.get("gpu_count")
-    if gpus:
-        yield from ({"gpu_count": count, "parallelism": "chosen"} for count in _larger_counts(question, gpus))
+        yield from _serving_changes(question)
 
 
-def _larger_counts(question: Question, gpus: int) -> list[int]:
-    """Doublings of `gpus`, from the first that can fit on."""
+def _serving_changes(question: Question) -> Iterator[Change]:
+    scenario = question.scenario
+    stored = scenario.get("inference.weights")
+    for weights, peak in SMALLER_WEIGHTS.items():
+        if weights != stored and (not peak or question.gpu.peak(peak)):
+            yield {"inference.weights": weights}
+    yield {"inference.kv_cache": "fp8"}
+    needed = scenario.get("inference.input_tokens") + scenario.get("inference.output_tokens")
+    if needed < scenario.get("inference.max_model_len"):
+        yield {"inference.max_model_len": needed}
+
+
+def _larger_counts(question: Question) -> list[int]:
+    """Doublings of the number of GPUs, from the first that can fit on."""
+    gpus = question.scenario.get("gpu_count")
+    if not gpus:
+        return []
     fewest = fewest_gpus(question.scenario, question.model, question.gpu.memory_bytes)
     doublings = [gpus * 2**power for power in range(1, MOST_GPUS.bit_length())]
     return [count for count in doublings if fewest <= count <= MOST_GPUS][:TRIED_COUNTS]

@@ -10,7 +10,7 @@ from faces.commands import ReadyCommand
 from predictions.services import error_json, predict_many
 from roofline.errors import ScenarioError
 
-CHUNK = 250  # scenarios predicted together: large enough to be fast, small enough to stream
+CHUNK = 1000  # scenarios predicted together: large enough to be fast, small enough to stream
 
 
 def _read(line: str) -> Any:
