@@ -165,7 +165,7 @@ class Gpu(Columns):
     gpus_per_node: Column
     sms: Column  # SMs or CUs
     l2_bytes: Column
-    tdp_watts: Column
+    tdp_watts: Column  # nan where it is not known
     idle_watts: Column
 
 

@@ -88,8 +88,8 @@ class Gpu:
             gpus_per_node=self.gpus_per_node,
             sms=self.sms,
             l2_bytes=self.l2_bytes,
-            tdp_watts=self.tdp_watts,
-            idle_watts=self.tdp_watts * IDLE_SHARE,
+            tdp_watts=self.tdp_watts or math.nan,
+            idle_watts=self.tdp_watts * IDLE_SHARE or math.nan,
         )
 
     @classmethod

@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from roofline import codes, memory, training
 from roofline.fitting.training import fold_of, take
+from roofline.validation import training_memory
 from roofline.validation.report import Outcome
 from roofline.validation.residuals import Residual
 from roofline.validation.training_batch import batch_of
-from roofline.validation.training_memory import memory_batch, predicted_peaks, why_underspecified
+from roofline.validation.training_memory import memory_batch, why_underspecified
 from roofline.validation.training_table import Run, read_rows, runs
 
-SPEED, MEMORY = "tokens_per_s_per_gpu", "peak_memory"
+SPEED = "tokens_per_s_per_gpu"
 DOES_NOT_FIT = 0.0  # predicted speed where the engine says that a run which was measured does not fit
 Floats = NDArray[np.float64]
 
@@ -27,7 +28,7 @@ def validate(rows_or_path: Sequence[Mapping[str, str]] | str | Path) -> Outcome:
     skipped = Counter(skip.reason for skip in left_out)
     fast = [run for run in found if run.speed == run.speed]
     sized = [run for run in found if run.peak_memory_bytes == run.peak_memory_bytes and not why_underspecified(run.row)]
-    residuals = [*speed_residuals(fast), *_peaks(sized)]
+    residuals = [*speed_residuals(fast), *training_memory.residuals(sized)]
     compared = {id(run.row) for run in (*fast, *sized)}
     skipped.update(why_underspecified(run.row) for run in found if id(run.row) not in compared)
     return Outcome(rows=len(rows), predicted=len(compared), residuals=residuals, skipped=skipped)
@@ -64,15 +65,6 @@ FIXED_RECOMPUTES = (codes.RECOMPUTES[0], codes.RECOMPUTES[2])  # "selective" mea
 
 def _layout_stated(run: Run) -> bool:
     return all(run.row.get(name) for name in ("tp", "pp", "micro_batch_per_gpu"))
-
-
-def _peaks(found: Sequence[Run]) -> Iterator[Residual]:
-    """Residuals of the peak memory, by the definition that a row's notes name."""
-    if not found:
-        return
-    predicted = predicted_peaks(found)
-    for index, run in enumerate(found):
-        yield _residual(run, index, MEMORY, run.peak_memory_bytes, predicted[index], np.nan, np.nan)
 
 
 def _residual(
