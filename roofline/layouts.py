@@ -5,7 +5,7 @@ things share them. Their memory and speed are then computed in one vectorised ca
 scenarios.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -27,6 +27,7 @@ PRETRAINING_BATCH, OTHER_BATCH = 1024, 64
 SHORTEST_SHARE, MOST_CONTEXT_RANKS = 8192, 16
 LONGEST_PIPELINE = 32
 MOST_CHUNKS = 8  # of an interleaved pipeline on one rank
+MOST_ROUNDS = 16  # with more micro-batches for each stage the bubble is small without interleaving
 SHARDING_FRAMEWORKS = ("fsdp", "llm_foundry", "torchtitan", "maxtext")
 EXPERT_SIZES = (1, 8, 16, 32, 64)
 # Bytes of a parameter that no layout can spread thinner: 16-bit weights, gradients and optimizer; 4-bit weights.
@@ -61,24 +62,35 @@ class Node:
     domain: int
 
 
-Row = tuple[int | bool, ...]  # a Candidate, with the code of its recompute
+Head = tuple[int | bool, ...]  # a Candidate without its recompute
 
 
 @dataclass(frozen=True)
 class Options:
-    """The candidates of a scenario: a row each, columns in the order of `Candidate`, recompute as its code."""
+    """The candidates of a scenario: each of `heads` with each of `recomputes` (codes), in this order."""
 
-    rows: tuple[Row, ...]
+    heads: tuple[Head, ...]
+    recomputes: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.heads) * len(self.recomputes)
 
     @cached_property
     def table(self) -> NDArray[np.float64]:
         """Shape (candidates, fields of a candidate)."""
-        return np.array(self.rows, dtype=float).reshape(-1, len(Candidate._fields))
+        width = len(Candidate._fields)
+        table = np.empty((self.size, width))
+        heads = np.array(self.heads, dtype=float).reshape(-1, width - 1)
+        table[:, :-1] = np.repeat(heads, len(self.recomputes), axis=0)
+        table[:, -1] = self.recomputes * len(self.heads)
+        return table
 
     def candidate(self, place: int) -> Candidate:
-        """The candidate of one row."""
-        row = self.rows[place]
-        return Candidate._make((*row[:-1], codes.RECOMPUTES[row[-1]]))
+        """The candidate of one row of the table."""
+        head, recompute = divmod(place, len(self.recomputes))
+        return Candidate._make((*self.heads[head], codes.RECOMPUTES[self.recomputes[recompute]]))
 
 
 class Asked(NamedTuple):
@@ -145,7 +157,8 @@ def options(scenario: Scenario, model: Model, node: Node, memory_bytes: float) -
 @lru_cache(maxsize=4096)
 def _options(asked: Asked) -> Options:
     spread = _training if asked.workload == "training" else _serving
-    return Options(tuple(row for count in _counts(asked) for row in spread(asked, count)))
+    heads = tuple(head for count in _counts(asked) for head in spread(asked, count))
+    return Options(heads, _recomputes(asked))
 
 
 def _counts(asked: Asked) -> list[int]:
@@ -187,9 +200,9 @@ def _pipeline_sizes(asked: Asked, rest: int, limit: int) -> list[int]:
     return [size for size in _powers(min(limit, asked.layers, rest)) if rest % size == 0]
 
 
-def _serving(asked: Asked, count: int) -> Iterator[Row]:
+def _serving(asked: Asked, count: int) -> Iterator[Head]:
     if asked.prefill_gpus and asked.decode_gpus:
-        yield _row(_disaggregated(asked, count))
+        yield _disaggregated(asked, count)[:-1]
         return
     cp = asked.cp or 1
     for tp in _tensor_sizes(asked, count):
@@ -202,21 +215,17 @@ def _serving(asked: Asked, count: int) -> Iterator[Row]:
                 yield from _served(asked, Candidate(count, tp, pp, cp, 1, dp, tp, 0, 1, False, False))
 
 
-def _row(candidate: Candidate) -> Row:
-    return (*candidate[:-1], codes.RECOMPUTES.index(candidate.recompute))
-
-
 def _disaggregated(asked: Asked, count: int) -> Candidate:
     """The decode pool's layout stands for the whole; the pools' own sizes are in the scenario."""
     tp = asked.decode_tp or 1
     return Candidate(count, tp, 1, 1, 1, (asked.decode_gpus or tp) // tp, tp, 0, 1, False, bool(asked.attention_dp))
 
 
-def _served(asked: Asked, base: Candidate) -> Iterator[Row]:
+def _served(asked: Asked, base: Candidate) -> Iterator[Head]:
     for attention_dp, ep in _expert_sizes(asked, base):
         sharers = base.tp * base.cp * (base.dp if attention_dp else 1)
         own = asked.expert_tp or max(1, sharers // ep)
-        yield _row(base._replace(ep=ep, expert_tp=own, attention_dp=attention_dp))
+        yield base._replace(ep=ep, expert_tp=own, attention_dp=attention_dp)[:-1]
 
 
 def _expert_sizes(asked: Asked, base: Candidate) -> Iterator[tuple[bool, int]]:
@@ -234,7 +243,7 @@ def _expert_sizes(asked: Asked, base: Candidate) -> Iterator[tuple[bool, int]]:
             yield from ((attention_dp, size) for size in sizes if asked.experts % size == 0)
 
 
-def _training(asked: Asked, count: int) -> Iterator[Row]:
+def _training(asked: Asked, count: int) -> Iterator[Head]:
     sharding = asked.framework in SHARDING_FRAMEWORKS
     for tp in [1] if sharding and not asked.tp else _tensor_sizes(asked, count):
         for cp in _context_sizes(asked, count // tp):
@@ -252,22 +261,22 @@ def _context_sizes(asked: Asked, rest: int) -> list[int]:
     return [size for size in _powers(longest) if rest % size == 0]
 
 
-def _steps(asked: Asked, base: Candidate) -> Iterator[Row]:
+def _steps(asked: Asked, base: Candidate) -> Iterator[Head]:
     """The training choices of one layout: experts, sharding, micro-batch and recompute."""
     split = base.tp > 1 if asked.sequence_parallel is None else asked.sequence_parallel
-    recomputes = _recomputes(asked)
     for ep in _training_experts(asked, base):
         own = asked.expert_tp or (1 if ep > 1 else base.tp)
         for stage in _zero_stages(asked, base):
             for micro in _micro_batches(asked, base.dp):
                 batch = asked.global_batch or _usual_batch(asked, base.dp * micro)
                 for chunks in _virtual_stages(asked, base, batch // (base.dp * micro)):
-                    layout = (*base[:4], ep, base.dp, own, stage, chunks, split, False, micro, batch)
-                    yield from [(*layout, recompute) for recompute in recomputes]
+                    yield (*base[:4], ep, base.dp, own, stage, chunks, split, False, micro, batch)
 
 
-def _recomputes(asked: Asked) -> Sequence[int]:
-    return [codes.RECOMPUTES.index(asked.recompute)] if asked.recompute else range(len(codes.RECOMPUTES))
+def _recomputes(asked: Asked) -> tuple[int, ...]:
+    if asked.workload != "training":
+        return (0,)
+    return (codes.RECOMPUTES.index(asked.recompute),) if asked.recompute else tuple(range(len(codes.RECOMPUTES)))
 
 
 def _virtual_stages(asked: Asked, base: Candidate, micro_batches: int) -> list[int]:
@@ -276,7 +285,8 @@ def _virtual_stages(asked: Asked, base: Candidate, micro_batches: int) -> list[i
     if asked.virtual_pipeline:
         return [asked.virtual_pipeline]
     finest = min(-(-asked.layers // base.pp), MOST_CHUNKS)
-    return [1, finest] if base.pp > 1 and finest > 1 and micro_batches % base.pp == 0 else [1]
+    rounds, odd = divmod(micro_batches, base.pp)
+    return [1, finest] if base.pp > 1 and finest > 1 and not odd and rounds <= MOST_ROUNDS else [1]
 
 
 def _training_experts(asked: Asked, base: Candidate) -> list[int]:

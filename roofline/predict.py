@@ -106,7 +106,7 @@ def choose(questions: Sequence[Question], calibration: Calibration | None, gpus:
     """
     found = [options(q.scenario, q.model, q.node, q.gpu.memory_bytes) for q in questions]
     chosen: list[Chosen] = []
-    for span in _spans([len(one.rows) for one in found]):
+    for span in _spans([one.size for one in found]):
         chosen += _choose(questions[span], found[span], calibration, gpus)
     return chosen
 
@@ -125,7 +125,7 @@ def _spans(sizes: Sequence[int]) -> list[slice]:
 def _choose(
     questions: Sequence[Question], found: Sequence[Options], calibration: Calibration | None, gpus: tuple[Gpu, ...]
 ) -> list[Chosen]:
-    sizes = [len(one.rows) for one in found]
+    sizes = [one.size for one in found]
     if not sum(sizes):
         return [_no_layout(question) for question in questions]
     owners = np.repeat(np.arange(len(questions)), sizes)
