@@ -154,7 +154,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
         """With their figures, newest first."""
         return runs_visible(self.request.user).prefetch_related("figures")
 
-    @extend_schema(request=ConfirmationSerializer, responses=RunSerializer)
+    @extend_schema(request=ConfirmationSerializer, responses=RunSerializer, operation_id="run_confirm")
     @action(detail=True, methods=["post"], url_path="confirm", parser_classes=[BoundedJSONParser])
     def confirm(self, request: Request, pk: str | None = None) -> Response:
         """Confirm what a run ran on; its prediction follows in the background."""
@@ -163,7 +163,12 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
         (run,) = runs_confirm(user=request.user, runs=[self.get_object()], given=serializer.validated_data)
         return Response(self.get_serializer(self.get_queryset().get(pk=run.pk)).data)
 
-    @extend_schema(request=ConfirmationsSerializer, responses=RunSerializer(many=True), filters=False)
+    @extend_schema(
+        request=ConfirmationsSerializer,
+        responses=RunSerializer(many=True),
+        filters=False,
+        operation_id="runs_confirm",
+    )
     @action(detail=False, methods=["post"], url_path="confirm", parser_classes=[BoundedJSONParser])
     def confirm_several(self, request: Request) -> Response:
         """Confirm several runs at once, all or none."""

@@ -13,7 +13,7 @@ from benchmarks_ingest.ceilings import fastest_peak, matrix_params
 from benchmarks_ingest.figures import TIMES, predicted_figure
 from benchmarks_ingest.models import MeasuredRun, RunFigure
 from benchmarks_ingest.precisions import training_precision, weight_format
-from benchmarks_ingest.residuals import Others, others
+from benchmarks_ingest.residuals import QUANTITIES, Others, others
 from benchmarks_ingest.resolving import Books
 from benchmarks_ingest.scenarios import run_scenario
 from predictions.services import predict_many
@@ -23,6 +23,7 @@ from roofline.audit import HOURS_PER_YEAR, wasted_gpu_hours
 TOLERATED = 0.10  # a gap within this needs no explanation
 PEAKS = {"fp8": "fp8", "mxfp8": "fp8", "nvfp4": "fp4", "mxfp4": "fp4", "fp32": "fp32", "tf32": "tf32"}
 SATURATED = ("output_tokens_per_s", "offline_tokens_per_s")
+ORDER = list(QUANTITIES)
 RATES = ("tokens_per_s_per_gpu", *SATURATED)
 SATURATING = 32  # requests in flight from which a serving run is taken to use its hardware
 
@@ -79,7 +80,7 @@ class Assessment:
 
 def assess(run: MeasuredRun, *, user: Any = None, usd: float | None = None) -> Assessment:
     """The assessment of a confirmed run; its answer holds `error` where it cannot be predicted."""
-    figures = list(run.figures.all())
+    figures = sorted(run.figures.all(), key=lambda figure: ORDER.index(figure.quantity))
     answer: Mapping[str, Any] = {}
     if run.model and run.gpu and not run.reference:
         answer = predict_many([run_scenario(run)], user=user, detail=False)[0]

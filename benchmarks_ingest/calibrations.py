@@ -140,7 +140,7 @@ def calibration_activate(*, user: Any, row: Calibration, for_everyone: bool = Fa
     _must_own(user, row)
     if for_everyone and not user.is_staff:
         raise PermissionDenied(_("Only staff may activate a calibration for everyone."))
-    rivals = Calibration.objects.select_for_update().filter(active=True, for_everyone=for_everyone)
+    rivals = Calibration.objects.filter(active=True, for_everyone=for_everyone)
     (rivals if for_everyone else rivals.filter(owner=row.owner)).update(active=False)
     row.active, row.for_everyone = True, for_everyone
     row.save(update_fields=["active", "for_everyone"])

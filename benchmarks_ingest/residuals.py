@@ -45,12 +45,11 @@ class Wanted:
     model: str = ""
     architecture: str = ""
     whose: str = ""
-    upload: str = ""
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Wanted:
         """From an address; unknown words mean no filter."""
-        values = {name: str(given.get(name) or "")[:200] for name in ("quantity", *FILTERS)}
+        values = {name: str(given.get(name) or "").replace("\0", "")[:200] for name in ("quantity", *FILTERS)}
         whose = str(given.get("whose") or "")
         if values["quantity"] not in QUANTITIES:
             values["quantity"] = ""

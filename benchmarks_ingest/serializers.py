@@ -105,7 +105,9 @@ class ConfirmationSerializer(serializers.Serializer[Any]):
 class ConfirmationsSerializer(ConfirmationSerializer):
     """The same for several runs."""
 
-    runs = serializers.ListField(child=serializers.IntegerField(min_value=1), min_length=1, max_length=10_000)
+    runs = serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=10**18), min_length=1, max_length=10_000
+    )
 
 
 class FitSerializer(serializers.Serializer[Any]):

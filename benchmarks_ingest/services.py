@@ -33,7 +33,11 @@ def upload_create(*, owner: Any, chunks: Iterable[bytes], name: str, key: str = 
     """
     owner = person(owner)
     kept = storage.bytes_keep(chunks)
-    known = _known(owner, kept.sha256, key)
+    try:
+        known = _known(owner, kept.sha256, key)
+    except ValidationError:
+        _bytes_drop(kept.sha256)
+        raise
     if known:
         return known, False
     try:
@@ -203,8 +207,12 @@ def run_use(*, user: Any, run: MeasuredRun, usable: bool) -> None:
 def upload_delete(*, user: Any, upload: Upload) -> None:
     """Remove an upload with its runs and figures; the bytes stay where another upload has the same."""
     _must_change(user, upload)
-    sha256 = upload.sha256
     upload.delete()
+    _bytes_drop(upload.sha256)
+
+
+def _bytes_drop(sha256: str) -> None:
+    """Forget bytes that no upload holds."""
     if not Upload.objects.filter(sha256=sha256).exists():
         storage.path_of(sha256).unlink(missing_ok=True)
 

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import random
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.utils import timezone
 
 from benchmarks_ingest import services, storage
 from benchmarks_ingest.figures import compared
@@ -14,6 +22,7 @@ from jobs.models import Job
 from jobs.services import Handler
 from predictions.services import predict_many
 
+logger = logging.getLogger(__name__)
 CHUNK = 200
 
 
@@ -23,7 +32,33 @@ def _upload(job: Job) -> Upload:
 
 def _parse(job: Job, start: int, stop: int) -> services.Parsed:
     upload = _upload(job)
-    return services.upload_parse(upload, services.upload_reports(upload, storage.bytes_read(upload.sha256)))
+    with lease_kept(job):
+        return services.upload_parse(upload, services.upload_reports(upload, storage.bytes_read(upload.sha256)))
+
+
+@contextmanager
+def lease_kept(job: Job) -> Iterator[None]:
+    """Renew the job's lease while its one long unit is worked on; a killed process takes its thread with it."""
+    over = threading.Event()
+    renewing = threading.Thread(target=_renew, args=(job, over), name="lease", daemon=True)
+    renewing.start()
+    try:
+        yield
+    finally:
+        over.set()
+        renewing.join()
+
+
+def _renew(job: Job, over: threading.Event) -> None:
+    lease = timedelta(seconds=settings.ROOFTREE_JOB_LEASE_S)
+    held = Job.objects.filter(pk=job.pk).held_by(job.worker, job.attempts)
+    while not over.wait(lease.total_seconds() / 3):
+        try:
+            held.update(lease_until=timezone.now() + lease)
+        except DatabaseError:
+            logger.warning("the lease of job %s could not be renewed", job.pk, exc_info=True)
+        finally:
+            connection.close()
 
 
 def _store(job: Job, start: int, stop: int, value: services.Parsed) -> None:

@@ -50,7 +50,7 @@ def run_page(request: HttpRequest, pk: int) -> HttpResponse:
             "only": {"pk": run.pk, "offered": suggestion(run, Books.now(request.user))},
             "query": plan_query(run_scenario(run)) if run.model and run.gpu else "",
             "usd": request.GET.get("usd", ""),
-            "stated": sorted((key, value) for key, value in run.data.items() if _is_plain(value)),
+            "stated": sorted((key, _short(value)) for key, value in run.data.items() if _is_plain(value)),
             "sources": run.data.get("source") or [],
             **name_choices(request.user),
         },
@@ -114,6 +114,10 @@ def _line_facts(line: Line) -> dict[str, Any]:
         "others": asdict(line.others) if line.others else None,
         "reasons": line.reasons,
     }
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _is_plain(value: Any) -> bool:

@@ -14,7 +14,7 @@ from benchmarks_ingest.services import upload_create
 from jobs.models import Job
 from jobs.services import job_run
 
-SERVE = {
+SERVE: dict[str, Any] = {
     "date": "20260301-101500",
     "backend": "vllm",
     "model_id": "meta-llama/Llama-3.1-70B-Instruct",

@@ -95,7 +95,9 @@ def test_from_a_dropped_file_to_a_changed_what_if(page: Page, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1440, "dark"), (360, "light"), (360, "dark")])
-@pytest.mark.parametrize("address", ["/measured/", "/measured/uploads/", "/measured/waiting/", "/measured/calibrations/"])
+@pytest.mark.parametrize(
+    "address", ["/measured/", "/measured/uploads/", "/measured/waiting/", "/measured/calibrations/"]
+)
 def test_pages_are_accessible_and_do_not_overflow(page: Page, width: int, scheme: Any, address: str) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme=scheme)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from accounts.models import User
 from benchmarks_ingest import services
 from benchmarks_ingest.models import MeasuredRun, RunFigure, RunStatus, Upload
 from benchmarks_ingest.services import runs_confirm, upload_create, upload_delete
-from jobs.models import Job
+from benchmarks_ingest.work import lease_kept
+from jobs.models import Job, JobQuerySet
 from jobs.services import job_run
 
 from .conftest import HARDWARE, TABLE, many, run_jobs, serve, uploaded
@@ -184,3 +186,14 @@ def test_comparing_goes_on_where_it_stopped(user: Any, monkeypatch: pytest.Monke
 def test_hostile_text_is_stored(user: Any) -> None:
     upload = uploaded(user, serve(model_id="a\u0000b\ud800", backend="vl\u0000lm"))
     assert runs_of(upload)[0].label.startswith("ab")
+
+
+def test_a_long_reading_renews_its_lease(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that takes longer than the lease is not taken over by another worker."""
+    settings.ROOFTREE_JOB_LEASE_S = 0.06
+    renewed: list[dict[str, Any]] = []
+    monkeypatch.setattr(JobQuerySet, "update", lambda self, **values: renewed.append(values))
+    with lease_kept(Job(kind=services.PARSE, total=1, worker="me", attempts=1)):
+        time.sleep(0.3)
+    assert renewed
+    assert renewed[0]["lease_until"] is not None
