@@ -82,7 +82,9 @@ def refusal_to_fit(question: Question, choice: Choice, repairs: list[Json]) -> J
     over = (number(held.total_bytes) or 0.0) - (number(held.capacity_bytes) or 0.0)
     # A serving engine may use only its share of the memory: what lacks is measured against that.
     short = max(over, number(getattr(held, "shortfall_bytes", 0.0)) or 0.0)
-    question.warn("does_not_fit", "gpu_count", f"Does not fit: {short / GIB:,.3g} GiB short on each GPU.")
+    share = question.scenario.get("inference.gpu_memory_utilization", 1.0)
+    rule = f" (the engine may use {share:.0%} of the memory)" if short > over else ""
+    question.warn("does_not_fit", "gpu_count", f"Does not fit: {short / GIB:,.3g} GiB short on each GPU{rule}.")
     body["warnings"] = question.warnings
     return body
 
