@@ -84,6 +84,9 @@ class Gatherer:
         spec = scenario.get("gpu_spec")
         if spec is None:
             return self._catalogue_gpu(scenario.get("gpu"))
+        faults = _spec_faults(spec)
+        if faults:
+            raise ScenarioError(faults)
         try:
             return hardware.Gpu.from_spec(spec, slug="own")
         except hardware.HardwareError as error:
@@ -94,6 +97,18 @@ class Gatherer:
             return self.gpus.resolve(name)
         except hardware.HardwareError as error:
             raise ScenarioError({"gpu": [f"{name} cannot be predicted: {error}"]}) from error
+
+
+def _spec_faults(spec: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What is no column of a GPU specification, or no plain value."""
+    allowed = hardware.spec_columns()
+    faults = {
+        f"gpu_spec.{key}"[:200]: [f"Unknown column. Allowed here: {', '.join(allowed)}."]
+        for key in spec
+        if key not in allowed
+    }
+    nested = [key for key, value in spec.items() if isinstance(value, Mapping | list)]
+    return faults | {f"gpu_spec.{key}"[:200]: ["Must be text or a number."] for key in nested}
 
 
 def error_json(error: ScenarioError) -> Json:

@@ -169,6 +169,13 @@ def _numbers(spec: Mapping[str, object]) -> dict[str, float]:
     return numbers
 
 
+@cache
+def spec_columns() -> tuple[str, ...]:
+    """The columns that a specification may have: those of data/gpus.csv."""
+    with resources.files("roofline").joinpath("data/gpus.csv").open(encoding="utf-8", newline="") as lines:
+        return tuple(next(csv.reader(lines)))
+
+
 def gpu_columns(gpus: Sequence[Gpu]) -> columns.Gpu:
     """Columns of shape (len(gpus),); `code` is the position."""
     stacked = columns.Gpu.stack([gpu.columns() for gpu in gpus])

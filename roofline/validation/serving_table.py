@@ -327,8 +327,8 @@ def _with_layout(run: Run) -> Run:
     if run.engine == "llama_cpp":  # layers are split over the GPUs
         return replace(run, pp=run.gpus)
     tp, pp, ep, dp = (number(row, name) for name in ("tp", "pp", "ep", "dp"))
-    pp = _or(pp, 1.0)
-    if math.isnan(tp):
+    pp = max(_or(pp, 1.0), 1.0)
+    if not tp > 0:
         tp = _smallest_tp(run, pp)
     dp = max(run.gpus / (tp * pp), 1.0)
     moe = run.architecture.columns().experts > 0

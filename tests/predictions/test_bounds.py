@@ -190,3 +190,10 @@ def test_a_serving_misfit_is_measured_against_the_engines_share() -> None:
     (answer,) = predict_many([raw])
     (warning,) = [w for w in answer["warnings"] if w["code"] == "does_not_fit"]
     assert "0 GiB short" not in warning["message"]
+
+
+@pytest.mark.parametrize(("column", "value"), [("colour", "red"), ("name", ["x"]), ("memory_gb", "many")])
+def test_odd_columns_of_own_hardware_are_refused(column: str, value: Any) -> None:
+    spec = {"memory_gb": 80, "mem_bandwidth_gbs": 3000, "bf16_dense_tflops": 900, column: value}
+    raw = {"workload": "inference", "model": "llama-3.1-8b", "gpu_spec": spec, "gpu_count": 1}
+    assert f"gpu_spec.{column}" in predict_many([raw])[0]["error"]["fields"]

@@ -21,7 +21,7 @@ OWN = {
     "mem_bandwidth_gbs": 3350,
     "bf16_dense_tflops": 989,
     "fp8_dense_tflops": 1979,
-    "fp32_dense_tflops": 67,
+    "fp32_tflops": 67,
     "interconnect_bw_gbs_bidir_total": 900,
     "pcie_bw_gbs_bidir": 128,
     "tdp_w": 700,
