@@ -33,6 +33,7 @@ TARGETS: Mapping[str, tuple[str, float]] = {
     "output_tokens_per_s": ("output_tokens_per_s", 0.3),
 }
 MOST_POINTS = 5
+STEP = 0.02  # of a difference, in standard deviations of the prior
 NOISE = 0.12  # logarithm: below it errors count quadratically, beyond it linearly
 
 
@@ -100,9 +101,12 @@ def fit(p: Problem, used: NDArray[np.bool_], free: Sequence[Prior] = FREE) -> di
         robust = np.sign(error) * np.sqrt(2.0 * (np.sqrt(1.0 + error * error) - 1.0))
         return np.concatenate([robust * np.sqrt(weight), x])
 
-    found = least_squares(
-        residuals, np.zeros(len(free)), method="trf", max_nfev=12, xtol=1e-3, ftol=3e-4, diff_step=np.array([1e-3])
-    )
+    def slopes(x: Array) -> Array:
+        """Forward differences; single-precision passes need steps well above 1e-4."""
+        base = residuals(x)
+        return np.stack([(residuals(x + STEP * unit) - base) / STEP for unit in np.eye(len(x))], axis=1)
+
+    found = least_squares(residuals, np.zeros(len(free)), jac=slopes, method="trf", max_nfev=12, xtol=1e-3, ftol=3e-4)
     return unpack(found.x)
 
 
