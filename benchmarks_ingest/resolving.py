@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from benchmarks_ingest.parsers.guess import find_gpu
-from faces.names import CatalogueNameError, NameBook
+from faces.names import NameBook
 from gpus.selectors import GpuBook, gpu_book
 from llms.selectors import ModelBook, model_book
 from roofline.architecture import Architecture
@@ -51,8 +51,10 @@ class Books:
 
     def architecture(self, name: str) -> Architecture | None:
         """The model of an id; None where the engine cannot size it."""
+        if len(self.models.names.matches(name)) != 1:
+            return None
         try:
-            return self.models.resolve(name) if name else None
+            return self.models.resolve(name)
         except (ScenarioError, HardwareError):
             return None
 
@@ -79,10 +81,9 @@ class _LookUps:
 
     def _resolve(self, label: str) -> str:
         for candidate in self.candidates(label):
-            try:
-                return self.names.resolve(candidate)
-            except CatalogueNameError:
-                continue
+            found = self.names.matches(candidate)
+            if len(found) == 1:
+                return found[0]
         return ""
 
 

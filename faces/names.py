@@ -55,13 +55,17 @@ class NameBook:
 
     def resolve(self, name: str) -> str:
         """The id that `name` means. Raises CatalogueNameError with the nearest ids for an unknown or ambiguous one."""
-        key = plain(name)
-        if key in self.ids:
-            return self.ids[key]
-        found = self.others.get(key) or self._run_together.get(key.replace("-", ""), [])
+        found = self.matches(name)
         if len(found) == 1:
             return found[0]
         raise self._ambiguous(name, found) if found else self._unknown(name)
+
+    def matches(self, name: str) -> list[str]:
+        """The ids that `name` may mean; none for an unknown one, without a look for near names."""
+        key = plain(name)
+        if key in self.ids:
+            return [self.ids[key]]
+        return self.others.get(key) or self._run_together.get(key.replace("-", ""), [])
 
     @cached_property
     def _run_together(self) -> dict[str, list[str]]:

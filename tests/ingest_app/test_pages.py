@@ -209,3 +209,18 @@ def test_the_command_stores_and_says_the_same_again(tmp_path: Path, user: Any) -
     assert MeasuredRun.objects.filter(owner=user).exclude(status="duplicate").count() == 3
     alone = lines_of(str(tmp_path / "b.json"), "--user", "ada")
     assert alone[0]["status"] == "duplicate", "its run is stored from another file"
+
+
+def test_what_cannot_be_stored_is_still_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from benchmarks_ingest import importing, storage
+
+    def full(chunks: Any) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(storage, "bytes_keep", full)
+    (tmp_path / "a.json").write_bytes(serve())
+    assert [line["status"] for line in lines_of(str(tmp_path / "a.json"))] == ["to_confirm"]
+    monkeypatch.setattr("benchmarks_ingest.management.commands.import_runs.can_store", lambda: False)
+    assert [line["status"] for line in lines_of(str(tmp_path / "a.json"))] == ["to_confirm"]
+    assert importing.can_store()
+    assert not Upload.objects.exists()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 
 from benchmarks_ingest.importing import can_store, file_import
 from benchmarks_ingest.parsers import FileReport, read
@@ -37,7 +38,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Exit status 1 when a path does not exist; refused files are an answer, no failure."""
         store = not options["dry_run"] and self._can_store()
-        reader: Reader = partial(file_import, owner=_owner(options["user"])) if store else _read_only
+        reader: Reader = partial(self._stored, owner=_owner(options["user"])) if store else _read_only
         seen: set[str] = set()
         missing = False
         for given in options["paths"]:
@@ -46,6 +47,17 @@ class Command(BaseCommand):
                 self.stdout.write(json.dumps(report.to_json(), allow_nan=False))
         if missing:
             raise SystemExit(1)
+
+    def _stored(self, *, owner: Any, data: bytes, name: str, seen: set[str]) -> list[FileReport]:
+        """The reports of a file that is stored; what cannot be stored is still read and printed."""
+        before = set(seen)
+        try:
+            return file_import(owner=owner, data=data, name=name, seen=seen)
+        except (DatabaseError, OSError) as error:
+            self.stderr.write(f"{name} could not be stored: {error}")
+            seen.clear()
+            seen.update(before)
+            return _read_only(data=data, name=name, seen=seen)
 
     def _can_store(self) -> bool:
         if can_store():
