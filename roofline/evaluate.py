@@ -13,7 +13,7 @@ from roofline.hardware import Gpu
 
 Record = TypeVar("Record")
 # Chunk in which a large batch is computed: its intermediate arrays stay in the processor's cache.
-CHUNK = 4_096
+CHUNK = 8_192
 TIMES = ("step_time_s", "time_to_train_s", "ttft_s", "ttft_benchmark_s", "ttft_p99_s", "tpot_s", "e2e_latency_s")
 RATES = (
     "tokens_per_s",

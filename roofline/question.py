@@ -128,6 +128,9 @@ def _complete_training(question: Question) -> None:
 
 def _complete_serving(question: Question) -> None:
     scenario, gpu = question.scenario, question.gpu
+    if scenario.origins["optimizations"] == "default" and gpu.architecture == "Hopper":
+        # What serving engines turn on there by themselves, and what the coefficients were fitted with.
+        scenario.values["optimizations"] = (*scenario.get("optimizations"), "flash_attention_3")
     stored = question.architecture.quantization
     _default(scenario, "inference.weights", stored.weights if stored else "bf16")
     weights = scenario.get("inference.weights")
