@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 
 from benchmarks_ingest import storage
 from benchmarks_ingest.models import MeasuredRun, RunStatus, Upload
@@ -18,8 +18,11 @@ REPEATED = "the same run, figure for figure, is already stored from another file
 
 
 def can_store() -> bool:
-    """Whether the database has the tables."""
-    tables = connection.introspection.table_names()
+    """Whether the database answers and has the tables."""
+    try:
+        tables = connection.introspection.table_names()
+    except DatabaseError:
+        return False
     return MeasuredRun._meta.db_table in tables and Upload._meta.db_table in tables
 
 
