@@ -192,9 +192,7 @@ FIELDS: tuple[Field, ...] = (
     ),
     TRAIN.integer("lora_rank", "LoRA rank", "Rank of the adapters.", 1, 65_536, default=16),
     TRAIN.choice("lora_targets", "LoRA targets", "Layers that get adapters.", codes.LORA_TARGETS, default="all_linear"),
-    TRAIN.number(
-        "padding_fraction", "Padding", "Share of tokens that are padding.", 0, 0.99, default=0.0, swing=True
-    ),
+    TRAIN.number("padding_fraction", "Padding", "Share of tokens that are padding.", 0, 0.99, default=0.0, swing=True),
     TRAIN.number(
         "data_loader_bytes_per_s",
         "Data loader",

@@ -62,7 +62,9 @@ class Command(BaseCommand):
     def _can_store(self) -> bool:
         if can_store():
             return True
-        self.stderr.write("The database does not answer or has no tables yet (manage.py migrate makes them): nothing is stored.")
+        self.stderr.write(
+            "The database does not answer or has no tables yet (manage.py migrate makes them): nothing is stored."
+        )
         return False
 
 
