@@ -172,7 +172,7 @@ def _numbers(spec: Mapping[str, object]) -> dict[str, float]:
 @cache
 def spec_columns() -> tuple[str, ...]:
     """The columns that a specification may have: those of data/gpus.csv."""
-    with resources.files("roofline").joinpath("data/gpus.csv").open(encoding="utf-8", newline="") as lines:
+    with resources.files("roofline").joinpath("data/gpus.csv").open(encoding="utf-8") as lines:
         return tuple(next(csv.reader(lines)))
 
 

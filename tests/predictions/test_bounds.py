@@ -21,7 +21,22 @@ COMPANY: dict[str, dict[str, Any]] = {
     "inference.speculative": {"inference": {"speculative": {"draft_tokens": 4, "acceptance": 0.7}}},
     "inference.disaggregated": {"inference": {"disaggregated": POOLS}, "gpu_count": None},
 }
-WRONG = (True, "8", [], {}, [1], math.nan, math.inf, -math.inf, -1, 10**400, 1.5, "\x00", "x" * 501, "∞")
+WRONG: tuple[Any, ...] = (
+    True,
+    "8",
+    [],
+    {},
+    [1],
+    math.nan,
+    math.inf,
+    -math.inf,
+    -1,
+    10**400,
+    1.5,
+    "\x00",
+    "x" * 501,
+    "∞",
+)
 
 
 def scenario(field: Field, value: Any, workload: str, model: str) -> dict[str, Any]:
@@ -42,9 +57,12 @@ def scenario(field: Field, value: Any, workload: str, model: str) -> dict[str, A
 def edges(field: Field) -> list[Any]:
     if field.kind in ("integer", "number", "count"):
         return [1e-9 if field.above_minimum else field.minimum, 2, 3, field.maximum]
-    return {"boolean": [True, False], "choice": list(field.choices), "choices": [[], list(field.choices)]}.get(
-        field.kind, []
-    )
+    by_kind: dict[str, list[Any]] = {
+        "boolean": [True, False],
+        "choice": list(field.choices),
+        "choices": [[], list(field.choices)],
+    }
+    return by_kind.get(field.kind, [])
 
 
 def numbers(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
