@@ -72,8 +72,12 @@ def predict(
     """
     answers: list[Json | ScenarioError] = [{} for _ in questions]
     gpus = distinct_gpus(questions)
-    for workload in ("training", "inference"):
-        places = [place for place, question in enumerate(questions) if question.scenario.workload == workload]
+    groups: dict[tuple[str, bool], list[int]] = {}
+    for place, question in enumerate(questions):
+        # Open loops take more iterations than closed ones: apart, neither waits for the other.
+        rated = "inference.request_rate_per_s" in question.scenario.values
+        groups.setdefault((question.scenario.workload, rated), []).append(place)
+    for places in groups.values():
         asked = [questions[place] for place in places]
         chosen = choose(asked, calibration, gpus)
         repairs = _repairs(asked, chosen, calibration, gpus) if detail else {}

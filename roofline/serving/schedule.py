@@ -17,7 +17,7 @@ from roofline.serving.step import Costs, PassTime, pass_time
 Column = Any
 
 CLOSED_ITERATIONS = 1  # after the first guess
-OPEN_ITERATIONS = 3
+OPEN_ITERATIONS = 12  # near saturation the fixed point is reached slowly
 LOADED = 0.97  # highest share of its time that a prefill queue is taken to be busy
 
 
@@ -136,10 +136,11 @@ def settle(k: Costs, pools: Pools, load: Load, spec: Speculation, habits: Habits
     least = np.minimum(1.0, clients)
     slots = np.minimum(clients, load.most)
     state = steps(k, pools, load, spec, habits, np.where(closed, slots, least))
-    for _ in range(CLOSED_ITERATIONS if np.all(closed) else OPEN_ITERATIONS):
+    for iteration in range(CLOSED_ITERATIONS if np.all(closed) else OPEN_ITERATIONS):
         decoding = state.step / spec.accepted * load.output
         shared = slots * decoding / (decoding + first_token(state, habits)[0])
-        running = np.where(closed, shared, load.rate * decoding)
+        # A closed loop is the same whatever else is in the batch: it keeps its own number of iterations.
+        running = np.where(closed, shared if iteration < CLOSED_ITERATIONS else state.running, load.rate * decoding)
         state = steps(k, pools, load, spec, habits, np.minimum(np.maximum(running, least), load.most))
     return state
 

@@ -55,5 +55,5 @@ def test_worst_first() -> None:
 
 def test_residuals_are_written(tmp_path: Path) -> None:
     write_residuals(tmp_path / "out.csv", [residual(2.0, 1.0)])
-    rows = list(csv.DictReader((tmp_path / "out.csv").open()))
+    rows = list(csv.DictReader((tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()))
     assert rows == [{"id": "1", "quantity": "tpot", "measured": "2.0", "predicted": "1.0", "low": "0.5", "high": "2.0"}]

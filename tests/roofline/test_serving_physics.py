@@ -176,3 +176,18 @@ def test_operators_add_up_to_the_decode_step() -> None:
     total = sum(row["time_s"] * row["count"] for row in decode)
     assert 0.5 * number(speed(batch, plain()).tpot_s) < total <= number(speed(batch, plain()).tpot_s)
     assert all(row["bound"] in codes.BOUNDS for row in rows)
+
+
+def test_overload_delivers_the_capacity_whatever_the_rate() -> None:
+    """Beyond saturation more arrivals only lengthen the queue."""
+    rates = (100.0, 1e3, 1e4)
+    gpt: dict[str, Any] = {
+        "gpu": "h100-sxm5-80gb",
+        "tp": 2,
+        "concurrency": np.nan,
+        "engine": codes.ENGINES.index("tensorrt_llm"),
+    }
+    delivered = [
+        number(speed(case("openai/gpt-oss-120b", request_rate=rate, **gpt)).output_tokens_per_s) for rate in rates
+    ]
+    assert delivered == pytest.approx([delivered[-1]] * len(rates), rel=0.01)
