@@ -1,6 +1,6 @@
 """Memory, speed and cost of a batch: the engine on arrays, one call for one scenario or a million."""
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -75,7 +75,7 @@ def _evaluate_training(batch: Batch, gpus: tuple[Gpu, ...], business: Business, 
 
 def _evaluate_serving(batch: Batch, gpus: tuple[Gpu, ...], business: Business, slowdown: Column) -> Evaluation:
     held = memory.serving(batch)
-    speed = _slower(serving.predict(batch, held, serving.load(gpus)), slowdown)
+    speed = _slower(_served(batch, held, serving.load(gpus)), slowdown)
     watts = busy_power(batch.gpu.tdp_watts, batch.gpu.idle_watts, speed.busy * np.maximum(speed.mbu, speed.mfu))
     spent = cost(
         gpus=batch.layout.gpus,
@@ -87,6 +87,18 @@ def _evaluate_serving(batch: Batch, gpus: tuple[Gpu, ...], business: Business, s
         productive=business.productive,
     )
     return Evaluation(held, speed, spent, held.fits)
+
+
+def _served(batch: Batch, held: memory.ServingMemory, coefficients: serving.ServingCoefficients) -> Any:
+    """Speed under load. "All that fits" (an infinite concurrency) is the closed loop of as many as run at once."""
+    speed = serving.predict(batch, held, coefficients)
+    load = batch.serving
+    assert load is not None
+    all_that_fits = np.isinf(load.concurrency)
+    if not np.any(all_that_fits):
+        return speed
+    most = np.where(all_that_fits, np.maximum(np.floor(speed.concurrency), 1.0), load.concurrency)
+    return serving.predict(replace(batch, serving=replace(load, concurrency=most)), held, coefficients)
 
 
 def _slower(speed: Record, factor: Column) -> Record:
