@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from multiprocessing.connection import wait
 from multiprocessing.context import ForkProcess
 from types import FrameType
 
@@ -16,6 +15,7 @@ from django.db import connections
 
 PR_SET_PDEATHSIG = 1
 GRACE_S = 5.0
+POLL_S = 0.1
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -52,8 +52,8 @@ def stop(children: Sequence[ForkProcess]) -> None:
     for child in children:
         _signal_group(child, signal.SIGTERM)
     deadline = time.monotonic() + GRACE_S
-    for child in children:
-        child.join(max(0.0, deadline - time.monotonic()))
+    while any(child.exitcode is None for child in children) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
     for child in children:
         _signal_group(child, signal.SIGKILL)
         child.join()
@@ -76,6 +76,13 @@ def stop_on_signals() -> None:
 
 
 def wait_any(children: Sequence[ForkProcess]) -> ForkProcess:
-    """Wait until one child ends by itself, and return it."""
-    wait([child.sentinel for child in children])
-    return next(child for child in children if child.exitcode is not None)
+    """Wait until one child ends by itself, and return it.
+
+    Exit codes are asked for, not sentinels: a child may close its end of the pipe long before it ends, or end a moment
+    before its code can be read.
+    """
+    while True:
+        for child in children:
+            if child.exitcode is not None:
+                return child
+        time.sleep(POLL_S)
