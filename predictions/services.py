@@ -120,7 +120,8 @@ def error_json(error: ScenarioError) -> Json:
 
 def predict(scenario: object, *, user: Any = None, detail: bool = True) -> Json:
     """The prediction of one scenario. Raises ScenarioError."""
-    (answer,) = _answer([Gatherer(user).question(scenario)], user, detail=detail)
+    gatherer = Gatherer(user)
+    (answer,) = _answer(gatherer, [gatherer.question(scenario)], detail=detail)
     if isinstance(answer, ScenarioError):
         raise answer
     return answer
@@ -134,7 +135,7 @@ def predict_many(
     gatherer = Gatherer(user)
     asked = [_attempt(gatherer, raw) for raw in scenarios]
     good = [question for question in asked if isinstance(question, Question)]
-    answers = iter(_answer(good, user, detail=detail, calibrated=calibrated))
+    answers = iter(_answer(gatherer, good, detail=detail, calibrated=calibrated))
     found = [next(answers) if isinstance(question, Question) else question for question in asked]
     return [error_json(answer) if isinstance(answer, ScenarioError) else answer for answer in found]
 
@@ -147,10 +148,11 @@ def _attempt(gatherer: Gatherer, raw: object) -> Question | ScenarioError:
 
 
 def _answer(
-    questions: Sequence[Question], user: Any, *, detail: bool, calibrated: bool = True
+    gatherer: Gatherer, questions: Sequence[Question], *, detail: bool, calibrated: bool = True
 ) -> list[Json | ScenarioError]:
-    calibration = calibration_active(user) if calibrated else None
-    stamp = versions.stamp(calibration)
+    calibration = calibration_active(gatherer.user) if calibrated else None
+    read = {"gpus": gatherer.gpus.stamp, "models": gatherer.models.stamp, "offers": gatherer.offers.stamp}
+    stamp = versions.stamp(**read, calibration=calibration)
     answers = engine_predict(questions, calibration=_engine_calibration(calibration), detail=detail)
     for answer in answers:
         if isinstance(answer, dict):

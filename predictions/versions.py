@@ -2,16 +2,13 @@
 
 from typing import Any
 
-from costs.selectors import catalogue_stamp as offers_stamp
-from gpus.selectors import catalogue_stamp as gpus_stamp
-from llms.selectors import catalogue_stamp as models_stamp
 from roofline import __version__
 
 
-def stamp(calibration: Any = None) -> dict[str, str]:
-    """The versions of this moment."""
+def stamp(*, gpus: str, models: str, offers: str, calibration: Any = None) -> dict[str, str]:
+    """The versions of an answer: the stamps of the catalogues that it was read from, and the calibration it carries."""
     return {
         "engine": __version__,
         "calibration": calibration.version if calibration else "shipped",
-        "catalog": f"gpus {gpus_stamp()} · models {models_stamp()} · offers {offers_stamp()}",
+        "catalog": f"gpus {gpus} · models {models} · offers {offers}",
     }
