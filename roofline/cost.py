@@ -5,9 +5,8 @@ Arrays broadcast; unknown prices are nan and stay nan.
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from roofline.columns import Column
+from roofline.selection import minimum, missing, pick
 from roofline.units import HOUR, KILO, MEGA
 
 HOURS_PER_YEAR = 8760.0
@@ -28,7 +27,7 @@ class Cost:
 def busy_power(tdp_watts: Column, idle_watts: Column, activity: Column) -> Column:
     """Watts of one GPU: idle draw plus the share of the rest that its busiest unit uses (arithmetic or memory),
     `activity` in 0 to 1."""
-    return idle_watts + (tdp_watts - idle_watts) * np.minimum(activity, 1.0)
+    return idle_watts + (tdp_watts - idle_watts) * minimum(activity, 1.0)
 
 
 def cost(
@@ -56,7 +55,7 @@ def cost(
         usd_per_million_output_tokens=per_token / output_tokens_per_s,
         usd_per_million_total_tokens=per_token / total_tokens_per_s,
         power_watts=watts,
-        energy_kwh=watts / KILO * np.where(np.isnan(hours), 1.0, hours),
+        energy_kwh=watts / KILO * pick(missing(hours), 1.0, hours),
     )
 
 

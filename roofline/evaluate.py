@@ -10,6 +10,7 @@ from roofline import memory, serving, training
 from roofline.columns import Batch, Column
 from roofline.cost import Cost, busy_power, cost
 from roofline.hardware import Gpu
+from roofline.selection import maximum, pick, some
 
 Record = TypeVar("Record")
 # Chunk in which a large batch is computed: its intermediate arrays stay in the processor's cache.
@@ -76,7 +77,7 @@ def _evaluate_training(batch: Batch, gpus: tuple[Gpu, ...], business: Business, 
 def _evaluate_serving(batch: Batch, gpus: tuple[Gpu, ...], business: Business, slowdown: Column) -> Evaluation:
     held = memory.serving(batch)
     speed = _slower(_served(batch, held, serving.load(gpus)), slowdown)
-    watts = busy_power(batch.gpu.tdp_watts, batch.gpu.idle_watts, speed.busy * np.maximum(speed.mbu, speed.mfu))
+    watts = busy_power(batch.gpu.tdp_watts, batch.gpu.idle_watts, speed.busy * maximum(speed.mbu, speed.mfu))
     spent = cost(
         gpus=batch.layout.gpus,
         usd_per_gpu_hour=business.usd_per_gpu_hour,
@@ -94,10 +95,10 @@ def _served(batch: Batch, held: memory.ServingMemory, coefficients: serving.Serv
     speed = serving.predict(batch, held, coefficients)
     load = batch.serving
     assert load is not None
-    all_that_fits = np.isinf(load.concurrency)
-    if not np.any(all_that_fits):
+    all_that_fits = load.concurrency == np.inf
+    if not some(all_that_fits):
         return speed
-    most = np.where(all_that_fits, np.maximum(np.floor(speed.concurrency), 1.0), load.concurrency)
+    most = pick(all_that_fits, maximum(np.floor(speed.concurrency), 1.0), load.concurrency)
     return serving.predict(replace(batch, serving=replace(load, concurrency=most)), held, coefficients)
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from roofline.codes import ACTIVATION_FORMATS, KV_FORMATS, WEIGHT_FORMATS
 from roofline.columns import Gpu
+from roofline.selection import pick
 
 SIXTEEN_BIT = 2.0
 _FP32_BLOCK_SCALE = 4 / (128 * 128)  # one fp32 scale for each 128 x 128 block (DeepSeek-V3)
@@ -135,10 +136,10 @@ def compute_peak(gpu: Gpu, activations: Any) -> Any:
     A type that the hardware lacks runs as the next wider one that it has: fp4 as fp8, fp8 and int8 as bf16.
     """
     kind = ACTIVATION_PEAK[activations]
-    eight = np.where((kind >= PEAKS.index("fp8")) & (gpu.peak_fp8 > 0), gpu.peak_fp8, gpu.peak_bf16)
-    narrow = np.where((kind == PEAKS.index("int8")) & (gpu.peak_int8 > 0), gpu.peak_int8, eight)
-    narrow = np.where((kind == PEAKS.index("fp4")) & (gpu.peak_fp4 > 0), gpu.peak_fp4, narrow)
-    wide = np.where(
-        kind == PEAKS.index("fp32"), gpu.peak_fp32, np.where(kind == PEAKS.index("fp16"), gpu.peak_fp16, gpu.peak_bf16)
+    eight = pick((kind >= PEAKS.index("fp8")) & (gpu.peak_fp8 > 0), gpu.peak_fp8, gpu.peak_bf16)
+    narrow = pick((kind == PEAKS.index("int8")) & (gpu.peak_int8 > 0), gpu.peak_int8, eight)
+    narrow = pick((kind == PEAKS.index("fp4")) & (gpu.peak_fp4 > 0), gpu.peak_fp4, narrow)
+    wide = pick(
+        kind == PEAKS.index("fp32"), gpu.peak_fp32, pick(kind == PEAKS.index("fp16"), gpu.peak_fp16, gpu.peak_bf16)
     )
-    return np.where(kind >= PEAKS.index("fp8"), narrow, wide)
+    return pick(kind >= PEAKS.index("fp8"), narrow, wide)

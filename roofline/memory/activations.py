@@ -23,6 +23,7 @@ from roofline.columns import Batch
 from roofline.memory.constants import TrainingConstants
 from roofline.memory.shards import Stage
 from roofline.memory.states import ALL_LINEAR, LORA, WIDE
+from roofline.selection import minimum
 
 Column = Any
 SELECTIVE, FULL = RECOMPUTES.index("selective"), RECOMPUTES.index("full")
@@ -162,7 +163,7 @@ def activations(batch: Batch, heaviest: Stage, constants: TrainingConstants) -> 
     # Rank r of p holds p - r micro-batches, p + (p - 2 r - 1) / v where v chunks of a stage are interleaved.
     chunks, rank = layout.virtual_pipeline, 1.0 - heaviest.has_table
     held = layout.pp - rank + (chunks > 1) * ((layout.pp - 1 - 2 * rank) / chunks + rank)
-    flight = np.minimum(run.global_batch / (run.micro_batch * layout.dp), held)
+    flight = minimum(run.global_batch / (run.micro_batch * layout.dp), held)
     eager_logit = constants.logit_eager + (batch.levers.torch_compile > 0) * (
         constants.logit_compiled - constants.logit_eager
     )

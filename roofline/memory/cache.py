@@ -15,6 +15,7 @@ from roofline.codes import ENGINES
 from roofline.columns import Batch
 from roofline.memory.shards import KvHeads, Stage
 from roofline.precision import KV_BYTES
+from roofline.selection import maximum, minimum
 
 Column = Any
 BLOCK = 16.0  # tokens
@@ -104,15 +105,15 @@ def _groups(
     `layers` and bytes of `each`: full, windowed, recurrent. `plain`: bytes of a token where nothing is grouped.
     """
     (full, window, state), (full_layer, window_layer, state_layer) = layers, each
-    fewest = np.minimum(
-        np.minimum(full + ABSENT * (full == 0), window + ABSENT * (window == 0)), state + ABSENT * (state == 0)
+    fewest = minimum(
+        minimum(full + ABSENT * (full == 0), window + ABSENT * (window == 0)), state + ABSENT * (state == 0)
     )
-    most = np.maximum(np.maximum(full, window), state)
+    most = maximum(maximum(full, window), state)
     size = fewest + (most < NEAR_EQUAL * fewest) * (most - fewest)
-    other = np.maximum(BLOCK * window_layer, state_layer * (state > 0))
+    other = maximum(BLOCK * window_layer, state_layer * (state > 0))
     full_page = BLOCK * full_layer + (full_layer == 0)
-    full_block = np.maximum(np.ceil(other / full_page - ROUNDING), 1.0)
-    page = np.maximum(full_block * BLOCK * full_layer, other)
+    full_block = maximum(np.ceil(other / full_page - ROUNDING), 1.0)
+    page = maximum(full_block * BLOCK * full_layer, other)
     window_block = np.floor(page / (BLOCK * window_layer + (window == 0)) + ROUNDING)
     block = grouped * size * page + (1.0 - grouped) * (BLOCK * plain + (plain == 0))
     full_groups, window_groups, state_groups = (np.ceil(count / size - ROUNDING) for count in layers)
@@ -122,7 +123,7 @@ def _groups(
 
 def sequence_bytes(held: Cache, tokens: Column) -> Column:
     """Bytes that one sequence of `tokens` tokens occupies on one GPU, rounded up to whole blocks."""
-    inside = np.minimum(tokens, held.window)
+    inside = minimum(tokens, held.window)
     full = np.ceil(tokens / held.full_block_tokens)
     window = np.ceil(inside / held.window_block_tokens) + 1.0
     blocks = held.full_groups * full + held.window_groups * window + held.state_groups

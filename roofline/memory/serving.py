@@ -29,6 +29,7 @@ from roofline.precision import (
     REST_BYTES,
     TABLE_BYTES,
 )
+from roofline.selection import maximum, minimum, pick
 from roofline.units import GIB
 
 Column = Any
@@ -71,7 +72,7 @@ def expert_shards(batch: Batch) -> Column:
     """GPUs that share the routed experts of a replica."""
     layout = batch.layout
     replica = layout.tp * (1.0 + (layout.attention_dp > 0) * (layout.dp - 1.0))
-    return np.maximum(layout.ep * layout.expert_tp, replica)
+    return maximum(layout.ep * layout.expert_tp, replica)
 
 
 def weight_bytes(batch: Batch, held: Shard) -> Column:
@@ -82,7 +83,7 @@ def weight_bytes(batch: Batch, held: Shard) -> Column:
     body, rest, head = BODY_BYTES[code], REST_BYTES[code], HEAD_BYTES[code]
     latent = (model.mla_layers > 0) | (model.recurrent_layers > 0)
     half_feed = EXPERTS_ONLY[code] * model.is_moe
-    half_attention = np.maximum(half_feed, HALF_LATENT_ATTENTION[code] * latent)
+    half_attention = maximum(half_feed, HALF_LATENT_ATTENTION[code] * latent)
     feed = body + half_feed * (rest - body)
     attention = body + half_attention * (rest - body)
     # A tied table in a GGUF file is stored once, in the head's type.
@@ -98,7 +99,7 @@ def weight_bytes(batch: Batch, held: Shard) -> Column:
     vectors = model.norm_params + model.other_params + model.router_params + model.vision_params
     whole = projections + feeds + tables + vectors * rest
     known = load.weight_bytes_override
-    return stored * np.where(known > 0, known / whole, 1.0)
+    return stored * pick(known > 0, known / whole, 1.0)
 
 
 def _mxfp4_padding(batch: Batch) -> Column:
@@ -121,7 +122,7 @@ def engine_copies(batch: Batch) -> Column:
     assert load is not None
     latent_dims = model.mla_heads * (model.mla_nope_dim + model.mla_v_dim)
     absorbed = model.mla_layers * model.mla_kv_rank * latent_dims * 2.0 / (layout.tp * layout.pp)
-    rotary = np.maximum(model.qk_dim, model.window_qk_dim) * (model.mla_layers == 0) + model.mla_rope_dim
+    rotary = maximum(model.qk_dim, model.window_qk_dim) * (model.mla_layers == 0) + model.mla_rope_dim
     local = (model.window_layers > 0) & (model.rope_table_factor > 1)
     table = model.max_position * (model.rope_table_factor + local) * rotary * 2.0
     return (load.engine <= SGLANG) * (absorbed + table)
@@ -135,18 +136,18 @@ def activation_peak(batch: Batch, constants: ServingConstants) -> Column:
     model, layout, load = batch.model, batch.layout, batch.serving
     assert load is not None
     tokens, tp, year = load.max_num_batched_tokens, layout.tp, load.engine_year
-    feed = np.maximum(model.mlp_width, model.shared_width) * 3.0
-    wide = np.maximum(feed, model.heads * (model.qk_dim + model.v_dim)) / tp
+    feed = maximum(model.mlp_width, model.shared_width) * 3.0
+    wide = maximum(feed, model.heads * (model.qk_dim + model.v_dim)) / tp
     new, lean = since(year, YEAR_V1), since(year, YEAR_LEAN)
     vectors = constants.hidden_vectors_0 + new * (constants.hidden_vectors_1 - constants.hidden_vectors_0)
     layer = tokens * 2.0 * (wide + vectors * model.hidden)
     each = model.expert_width / layout.expert_tp
-    routed = np.maximum(2.0 * each, model.hidden) + np.maximum(each, model.hidden)
+    routed = maximum(2.0 * each, model.hidden) + maximum(each, model.hidden)
     fused = new * (1.0 - IS_MXFP4[load.weights])  # MXFP4 kernels keep no workspace of their own
     workspace = tokens * model.top_k * 2.0 * routed * constants.expert_workspace * fused
     logit = constants.logit_bytes_1 + lean * (constants.logit_bytes_2 - constants.logit_bytes_1)
     sampler = _sequences(batch, new) * model.vocab * logit + tokens * model.hidden * 4.0
-    return np.maximum(layer, (load.engine <= SGLANG) * sampler) + workspace
+    return maximum(layer, (load.engine <= SGLANG) * sampler) + workspace
 
 
 def _sequences(batch: Batch, new: Column) -> Column:
@@ -155,7 +156,7 @@ def _sequences(batch: Batch, new: Column) -> Column:
     assert load is not None
     large = (gpu.memory_bytes >= LARGE_GPU) & (gpu.peak_fp8 > 0)
     chosen = SEQUENCES_SMALL + large * new * (SEQUENCES_LARGE - SEQUENCES_SMALL)
-    return np.where(load.max_num_seqs > 0, load.max_num_seqs, chosen)
+    return pick(load.max_num_seqs > 0, load.max_num_seqs, chosen)
 
 
 def runtime(batch: Batch, constants: ServingConstants) -> tuple[Column, Column]:
@@ -200,19 +201,19 @@ def serving(batch: Batch, constants: ServingConstants | None = None) -> ServingM
     longest = load.max_model_len + (load.engine == STATIC) * (stated - load.max_model_len) + load.draft_tokens
     one = sequence_bytes(held, longest)
     mean = sequence_bytes(held, stated - load.output_tokens / 2 + load.draft_tokens + MEAN_BLOCK_WASTE)
-    usable = np.maximum(np.floor(available / held.block), 0.0) * held.block
+    usable = maximum(np.floor(available / held.block), 0.0) * held.block
     concurrency = usable / one * replica
     # llama.cpp and static batches allocate for the sequences that are asked for, or for all that fit.
-    most = np.maximum(np.floor(concurrency), 1.0) / replica
-    asked = np.where(load.concurrency < np.inf, np.ceil(load.concurrency / layout.dp), most)
-    kept = allocates * asked * one + (1.0 - allocates) * np.maximum(available, one)
-    lacking = np.maximum(kept - available, 0.0)
+    most = maximum(np.floor(concurrency), 1.0) / replica
+    asked = pick(load.concurrency < np.inf, np.ceil(load.concurrency / layout.dp), most)
+    kept = allocates * asked * one + (1.0 - allocates) * maximum(available, one)
+    lacking = maximum(kept - available, 0.0)
     # Tokens: all blocks where layers are alike; else as many as sequences of the longest kind hold, or, where their
     # windows save nothing, as the groups share blocks.
     groups = held.full_groups + held.window_groups + held.state_groups
     shared = usable / held.block * BLOCK / (1.0 + held.grouped * (groups - 1.0))
     uneven = held.window_token + held.state > 0
-    tokens = shared + uneven * (np.maximum(shared * held.grouped, usable / one * longest) - shared)
+    tokens = shared + uneven * (maximum(shared * held.grouped, usable / one * longest) - shared)
     return ServingMemory(
         weights_bytes=weights,
         kv_cache_bytes=kept,
@@ -242,6 +243,6 @@ def _available(
     used = weights + activations + context
     free = capacity - used - graphs
     vllm = share * capacity - used - since(load.engine_year, YEAR_GRAPHS_COUNTED) * graphs
-    sglang = np.minimum(share * (capacity - context) - weights, free)
+    sglang = minimum(share * (capacity - context) - weights, free)
     pooled = (engine == VLLM) * vllm + (engine == SGLANG) * sglang + (engine == TENSORRT_LLM) * share * free
     return pooled + (engine >= LLAMA_CPP) * free

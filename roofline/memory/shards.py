@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from roofline.columns import Layout, Model
+from roofline.selection import maximum, minimum
 
 Column = Any
 
@@ -67,7 +68,7 @@ def stage(model: Model, pp: Column, virtual: Column = None) -> Stage:
         middle = middle + padded * (first + 1 - middle)
     table, head = model.embedding_params, model.lm_head_params
     one_layer = (model.total_params - table - head) / layers
-    inside = ((middle - first) * one_layer > np.maximum(table, head)) * (pp > 1)
+    inside = ((middle - first) * one_layer > maximum(table, head)) * (pp > 1)
     return Stage(first + inside * (middle - first), 1.0 - inside, (pp == 1) * 1.0)
 
 
@@ -96,7 +97,7 @@ def shard(model: Model, layout: Layout, expert_shards: Column, heaviest: Stage, 
     moe, mlp = model.moe_layers, model.mlp_layers
     # Where every layer has a feed-forward, dense layers come first and the heaviest stage is made of MoE layers.
     stacked = (moe + mlp >= every) * 1.0
-    moe_here = share * moe + stacked * (np.minimum(n, moe) - share * moe)
+    moe_here = share * moe + stacked * (minimum(n, moe) - share * moe)
     moe_share = moe_here / (moe + (moe == 0))
     mlp_share = share + stacked * ((n - moe_here) / (mlp + (mlp == 0)) - share)
     # Tied tables are counted once, as embedding.

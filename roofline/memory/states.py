@@ -21,6 +21,7 @@ from roofline.codes import FRAMEWORKS, GRADIENT_DTYPES, LORA_TARGETS, METHODS, O
 from roofline.columns import Batch, Layout, Model
 from roofline.memory.shards import Shard
 from roofline.precision import FORMATS
+from roofline.selection import maximum
 
 Column = Any
 # Whether parameters are kept in fp32 and are their own master copy.
@@ -66,7 +67,7 @@ def recipe_bytes(batch: Batch) -> Bytes:
     wide = WIDE[run.precision]
     tuned = (run.framework == FSDP) & (run.method == FULL_FINETUNE) & (run.gradient_dtype != FP32_GRADIENTS)
     pure = tuned * (1.0 - wide)
-    full = np.maximum(wide, FP32_PARAMETERS[run.framework] - pure)
+    full = maximum(wide, FP32_PARAMETERS[run.framework] - pure)
     accumulated = (run.gradient_dtype == FP32_GRADIENTS) * (2.0 + 2.0 * (run.framework == DEEPSPEED))
     return Bytes(
         weight=2.0 + 2.0 * full,
@@ -104,7 +105,7 @@ def adapter_params(model: Model, rank: Column, targets: Column) -> Column:
 
 def expert_ranks(layout: Layout) -> Column:
     """Data-parallel ranks that hold the same routed experts."""
-    return np.maximum(layout.dp * layout.cp * layout.tp / (layout.ep * layout.expert_tp), 1.0)
+    return maximum(layout.dp * layout.cp * layout.tp / (layout.ep * layout.expert_tp), 1.0)
 
 
 def states(batch: Batch, held: Shard, layers: Column) -> States:
@@ -122,7 +123,7 @@ def states(batch: Batch, held: Shard, layers: Column) -> States:
     quantised = run.method == QLORA
     adapters = frozen * adapter_params(model, run.lora_rank, run.lora_targets) * layers / (model.layers * layout.tp)
     frozen_bytes = FROZEN[run.precision]
-    table_bytes = each.weight + frozen * (np.maximum(frozen_bytes, 2.0) - each.weight)
+    table_bytes = each.weight + frozen * (maximum(frozen_bytes, 2.0) - each.weight)
     base_bytes = each.weight + frozen * (frozen_bytes + quantised * (NF4 - frozen_bytes) - each.weight)
     tables = held.table + held.head + held.rest
     weights = ((dense - tables) * base_bytes + tables * table_bytes + adapters * each.weight) * dense_by[2]
@@ -132,6 +133,6 @@ def states(batch: Batch, held: Shard, layers: Column) -> States:
         weights=weights + held.experts * base_bytes * experts_by[2],
         gradients=each.gradient * (trained * dense_by[1] + trained_experts * experts_by[1]),
         optimizer=each.optimizer * shard,
-        largest_unit=np.maximum((dense - tables + held.experts) / layers, np.maximum(held.table, held.head)),
+        largest_unit=maximum((dense - tables + held.experts) / layers, maximum(held.table, held.head)),
         step_workspace=4.0 * shard * sharded[0] * (run.framework == DEEPSPEED),
     )

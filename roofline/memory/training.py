@@ -15,6 +15,7 @@ from roofline.memory.activations import activations
 from roofline.memory.constants import TrainingConstants, training_constants
 from roofline.memory.shards import kv_heads, shard, stage
 from roofline.memory.states import DEEPSPEED, FP32_PARAMETERS, states
+from roofline.selection import maximum, minimum, pick
 
 Column = Any
 DEFINITIONS = ("allocated", "reserved", "nvidia_smi")
@@ -54,8 +55,8 @@ def training(batch: Batch, constants: TrainingConstants | None = None) -> Traini
     live = activations(batch, heaviest, constants)
     # The loss is on the last stage, which holds one micro-batch where the first holds a pipeline full of them.
     first = live.layers + live.working
-    last = live.layers / layout.pp + np.maximum(live.working, live.loss)
-    activation_bytes = np.maximum(first, last)
+    last = live.layers / layout.pp + maximum(live.working, live.loss)
+    activation_bytes = maximum(first, last)
     unit = 2.0 * kept.largest_unit
     gathered = (layout.zero_stage > 2) * (PREFETCHED + 1.0 + FP32_PARAMETERS[run.framework]) * unit
     deepspeed = (run.framework == DEEPSPEED) * 1.0
@@ -67,8 +68,8 @@ def training(batch: Batch, constants: TrainingConstants | None = None) -> Traini
     share = constants.fragmentation + deepspeed * (constants.deepspeed_fragmentation - constants.fragmentation)
     capacity = batch.gpu.memory_bytes
     # Short of memory, the allocator gives back what it had cached, down to what blocks lose by their sizes.
-    left = np.maximum(capacity - allocated - libraries, LEAST_SLACK * allocated)
-    slack = np.minimum(share * allocated, left)
+    left = maximum(capacity - allocated - libraries, LEAST_SLACK * allocated)
+    slack = minimum(share * allocated, left)
     runtime = workspace + slack + libraries
     total = kept.weights + kept.gradients + kept.optimizer + activation_bytes + runtime
     return TrainingMemory(
@@ -90,4 +91,4 @@ def peak_memory(batch: Batch, definition: Column, constants: TrainingConstants |
     """Peak bytes of one GPU by `definition`: an index into DEFINITIONS or a column of them."""
     result = training(batch, constants)
     code = np.asarray(definition)
-    return np.where(code == 0, result.allocated_bytes, np.where(code == 1, result.reserved_bytes, result.total_bytes))
+    return pick(code == 0, result.allocated_bytes, pick(code == 1, result.reserved_bytes, result.total_bytes))

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from roofline.catalogues import PerCatalogue
 from roofline.codes import ENGINES, WEIGHT_FORMATS
 from roofline.coefficients import family
 from roofline.hardware import Gpu
@@ -160,22 +161,17 @@ def known_models() -> dict[str, str]:
         return {row["total_params"]: row["kind"] for row in csv.DictReader(lines)}
 
 
-_BOUND: dict[tuple[int, str], tuple[tuple[Gpu, ...], ServingCoefficients]] = {}
-MOST_BOUND = 64  # catalogues kept
+def _bind(gpus: tuple[Gpu, ...], fold: str) -> ServingCoefficients:
+    effects = corrections.build(corrections.shipped(fold), gpus, known_models())
+    return replace(build(shipped(fold), gpus), corrections=effects)
+
+
+_bound = PerCatalogue(_bind)
 
 
 def load(gpus: tuple[Gpu, ...], fold: str = "") -> ServingCoefficients:
-    """The shipped coefficients of one fold, bound to a catalogue of GPUs.
-
-    Kept by identity: hashing a catalogue takes longer than a prediction.
-    """
-    known = _BOUND.get((id(gpus), fold))
-    if known is None or known[0] is not gpus:
-        if len(_BOUND) >= MOST_BOUND:
-            _BOUND.clear()
-        effects = corrections.build(corrections.shipped(fold), gpus, known_models())
-        known = _BOUND[id(gpus), fold] = gpus, replace(build(shipped(fold), gpus), corrections=effects)
-    return known[1]
+    """The shipped coefficients of one fold, bound to a catalogue of GPUs."""
+    return _bound(gpus, fold)
 
 
 def textbook(gpus: Sequence[Gpu], fold: str = "") -> ServingCoefficients:

@@ -20,6 +20,7 @@ from roofline.codes import ENGINES, WEIGHT_FORMATS
 from roofline.coefficients import family
 from roofline.columns import Model
 from roofline.hardware import Gpu
+from roofline.selection import maximum, minimum, pick, some
 
 Array = NDArray[np.floating[Any]]
 Column = Any
@@ -68,8 +69,8 @@ class Corrections:
     def model_index(self, model: Model, kind: Column) -> Column:
         """Position of each model in the tables: known models first, then the four kinds."""
         known = np.searchsorted(self.sizes, model.total_params)
-        known = np.minimum(known, len(self.sizes) - 1)
-        return np.where(self.sizes[known] == model.total_params, known, len(self.sizes) + kind)
+        known = minimum(known, len(self.sizes) - 1)
+        return pick(self.sizes[known] == model.total_params, known, len(self.sizes) + kind)
 
     def factors(self, quantity: Column, where: "Place", x: Array) -> Column:
         """exp of the corrections of one quantity; `x` are the features of the scenarios, features last."""
@@ -79,7 +80,7 @@ class Corrections:
         slopes = self.by_gpu.take(place * formats + where.weights, axis=0)
         slopes = slopes + self.by_model.take(place * self.models + where.model, axis=0)
         slopes = slopes + self.by_format.take((head * self.models + where.model) * formats + where.weights, axis=0)
-        if np.any(where.variant):
+        if some(where.variant):
             slopes = slopes + self.by_variant[quantity, where.engine, where.variant, where.kind]
         return np.exp(np.einsum("...i,...i->...", slopes, x))
 
@@ -97,7 +98,7 @@ class Place(NamedTuple):
 
 def kind_code(model: Model) -> Column:
     """Code into KINDS."""
-    return np.maximum(np.maximum(3 * (model.is_hybrid > 0), 2 * (model.is_mla > 0)), model.is_moe > 0)
+    return maximum(maximum(3 * (model.is_hybrid > 0), 2 * (model.is_mla > 0)), model.is_moe > 0)
 
 
 def features(running: Column, decode: Column, step: Column, overhead: Column, prompt: Column) -> Array:
@@ -108,10 +109,10 @@ def features(running: Column, decode: Column, step: Column, overhead: Column, pr
     """
     x: Array = np.empty((*np.shape(step), len(FEATURES)), dtype=np.float32)
     x[..., 0] = 1.0
-    x[..., 1] = np.log2(np.maximum(running, 1.0)) * 0.25 - 1.0
-    x[..., 2] = np.maximum(0.7 - decode / step, -0.3)
+    x[..., 1] = np.log2(maximum(running, 1.0)) * 0.25 - 1.0
+    x[..., 2] = maximum(0.7 - decode / step, -0.3)
     x[..., 3] = overhead / decode - 0.3
-    x[..., 4] = np.log2(np.maximum(prompt, 1.0)) * (1.0 / 3.0) - 10.0 / 3.0
+    x[..., 4] = np.log2(maximum(prompt, 1.0)) * (1.0 / 3.0) - 10.0 / 3.0
     return x
 
 
@@ -171,7 +172,7 @@ def build(effects: Effects, gpus: Sequence[Gpu], kinds: dict[str, str]) -> Corre
         if quantity in ("decode", "saturated") and group in ("eg", "em", "egm"):
             rank = 2 if group == "egm" else 1
             cells = (e, g, m) if isinstance(g, slice) or isinstance(m, slice) else (e, *np.ix_(g, m))
-            near[cells] = np.maximum(near[cells], rank)
+            near[cells] = maximum(near[cells], rank)
     by_variant -= by_variant[:, :, :1].copy()
     width = len(FEATURES)
     return Corrections(

@@ -7,6 +7,7 @@ import numpy as np
 from roofline import precision
 from roofline.codes import ACTIVATION_FORMATS
 from roofline.columns import Batch
+from roofline.selection import maximum, minimum, pick
 
 Column = Any
 
@@ -38,28 +39,28 @@ def formats(batch: Batch) -> Formats:
     load, model, gpu = batch.serving, batch.model, batch.gpu
     assert load is not None
     stored = precision.BODY_BYTES[load.weights]
-    stated = load.weight_bytes_override / np.maximum(model.total_params, 1.0)
-    feed: Column = np.where(stated > 0, np.minimum(np.maximum(stated, 0.7 * stored), 1.3 * stored), stored)
+    stated = load.weight_bytes_override / maximum(model.total_params, 1.0)
+    feed: Column = pick(stated > 0, minimum(maximum(stated, 0.7 * stored), 1.3 * stored), stored)
     latent = (model.mla_layers > 0) & (precision.HALF_LATENT_ATTENTION[load.weights] > 0)
     half_attention = latent | (precision.EXPERTS_ONLY[load.weights] > 0)
     # A file whose experts alone are narrow says by its size what the rest is stored in.
     rest = model.total_params - model.expert_params
-    left = (load.weight_bytes_override - model.expert_params * stored) / np.maximum(rest, 1.0)
-    rest_bytes = np.where(left > 0, np.minimum(np.maximum(left, 0.5), BYTES_16), BYTES_16)
-    attention = np.where(half_attention, rest_bytes, feed)
-    feed = np.where(half_attention, stored, feed)
-    half_peak: Column = np.where(load.activations == ACTIVATION_FORMATS.index("fp16"), gpu.peak_fp16, gpu.peak_bf16)
+    left = (load.weight_bytes_override - model.expert_params * stored) / maximum(rest, 1.0)
+    rest_bytes = pick(left > 0, minimum(maximum(left, 0.5), BYTES_16), BYTES_16)
+    attention = pick(half_attention, rest_bytes, feed)
+    feed = pick(half_attention, stored, feed)
+    half_peak: Column = pick(load.activations == ACTIVATION_FORMATS.index("fp16"), gpu.peak_fp16, gpu.peak_bf16)
     feed_type = ACTIVATION_TYPE[load.activations]
     feed_peak = precision.compute_peak(gpu, load.activations)
-    feed_type = np.where(feed_peak > 1.2 * half_peak, feed_type, np.minimum(feed_type, HALF))
+    feed_type = pick(feed_peak > 1.2 * half_peak, feed_type, minimum(feed_type, HALF))
     return Formats(
         attention_bytes=attention,
         feed_bytes=feed,
         head_bytes=precision.HEAD_BYTES[load.weights],
         kv_bytes=precision.KV_BYTES[load.kv_cache],
-        attention_type=np.where(half_attention, HALF, feed_type),
+        attention_type=pick(half_attention, HALF, feed_type),
         feed_type=feed_type,
-        attention_peak=np.where(half_attention, half_peak, feed_peak),
+        attention_peak=pick(half_attention, half_peak, feed_peak),
         feed_peak=feed_peak,
         half_peak=half_peak,
     )

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from roofline.columns import Batch
+from roofline.selection import maximum, minimum, pick, some
 from roofline.serving.step import Shape
 
 Column = Any
@@ -30,16 +31,16 @@ def pools(batch: Batch) -> Pools:
     layout, load = batch.layout, batch.serving
     assert load is not None
     spread = layout.attention_dp > 0
-    ranks = np.where(spread, layout.dp, 1.0)
+    ranks = pick(spread, layout.dp, 1.0)
     tp, pp = layout.tp * layout.cp * 1.0, layout.pp * 1.0
     split = load.prefill_gpus > 0
-    if not np.any(split):
-        shape = Shape(tp, ranks, tp * ranks, np.minimum(layout.ep, tp * ranks), pp)
+    if not some(split):
+        shape = Shape(tp, ranks, tp * ranks, minimum(layout.ep, tp * ranks), pp)
         return Pools(shape, layout.gpus / (tp * pp * ranks), 0.0, pp, ranks, ranks, 1.0, np.inf)
-    per_decode = np.where(split, load.decode_tp, tp * ranks)
-    per_prefill = np.where(split, load.prefill_tp, tp * ranks)
-    instances = np.where(split, load.decode_gpus / np.maximum(load.decode_tp, 1.0), layout.gpus / (tp * pp * ranks))
-    sources = np.where(split, load.prefill_gpus / np.maximum(load.prefill_tp, 1.0), instances)
+    per_decode = pick(split, load.decode_tp, tp * ranks)
+    per_prefill = pick(split, load.prefill_tp, tp * ranks)
+    instances = pick(split, load.decode_gpus / maximum(load.decode_tp, 1.0), layout.gpus / (tp * pp * ranks))
+    sources = pick(split, load.prefill_gpus / maximum(load.prefill_tp, 1.0), instances)
     decode, prefill = (_spread(per, spread, split, layout, tp, ranks) for per in (per_decode, per_prefill))
     shape = Shape(*(np.array(np.broadcast_arrays(d, p)) for d, p in zip(decode, prefill, strict=True)))
     share = sources / instances
@@ -47,17 +48,17 @@ def pools(batch: Batch) -> Pools:
         shape,
         instances,
         1.0 * split,
-        np.where(split, 1.0, pp),
+        pick(split, 1.0, pp),
         decode[1],
         prefill[1],
         share,
-        np.where(split, 1.0, np.inf),
+        pick(split, 1.0, np.inf),
     )
 
 
 def _spread(per: Column, spread: Column, split: Column, layout: Any, tp: Column, ranks: Column) -> Shape:
     """Shape of an instance of `per` GPUs: attention data parallel over all of them, or tensor parallel."""
-    own_tp = np.where(split, np.where(spread, 1.0, per), tp)
-    own_ranks = np.where(split, np.where(spread, per, 1.0), ranks)
-    ep = np.where(split, np.where(layout.ep > 1, per, 1.0), np.minimum(layout.ep, per))
-    return Shape(own_tp, own_ranks, per, ep, np.where(split, 1.0, layout.pp * 1.0) + 0.0 * per)
+    own_tp = pick(split, pick(spread, 1.0, per), tp)
+    own_ranks = pick(split, pick(spread, per, 1.0), ranks)
+    ep = pick(split, pick(layout.ep > 1, per, 1.0), minimum(layout.ep, per))
+    return Shape(own_tp, own_ranks, per, ep, pick(split, 1.0, layout.pp * 1.0) + 0.0 * per)

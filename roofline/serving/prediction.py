@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
 from roofline.codes import ENGINES
 from roofline.columns import Batch, Serving
+from roofline.selection import maximum, minimum, missing, pick, some
 from roofline.serving import corrections
 from roofline.serving.coefficients import REFERENCE_YEAR, OfEngine, ServingCoefficients
 from roofline.serving.formats import Formats, formats
@@ -19,7 +20,6 @@ from roofline.serving.speculative import Speculation, speculation
 from roofline.serving.step import Costs, costs
 
 Column = Any
-Record = TypeVar("Record", Load, Speculation, Habits, Costs)
 
 DEFAULT_CHUNK = 8192.0
 # Sequences that engines run at once by default, one data-parallel rank (codes.ENGINES).
@@ -88,22 +88,12 @@ def scene(batch: Batch, memory: Room, c: ServingCoefficients) -> Scene:
     context = serving.input_tokens + 0.5 * serving.output_tokens
     cached = serving.input_tokens * serving.prefix_cache_hit
     k = costs(batch, f, c, own, where.shape, context, cached + 0.5 * load.prompt)
-    where = where._replace(
-        pp=np.float32(where.pp),
-        decode_ranks=np.float32(where.decode_ranks),
-        prefill_ranks=np.float32(where.prefill_ranks),
-    )
-    return Scene(batch, f, where, _single(load), _single(spec), _single(habits), _single(_aged(k, serving, own)), c)
-
-
-def _single(record: Record) -> Record:
-    """Columns in single precision: the passes run over them several times, and half the bytes take half the time (error about 1e-6)."""
-    return type(record)(*(np.float32(column) for column in record))
+    return Scene(batch, f, where, load, spec, habits, _aged(k, serving, own), c)
 
 
 def _aged(k: Costs, serving: Serving, own: OfEngine) -> Costs:
     """Kernel and host costs fall with the years of software; unknown dates count as the reference year."""
-    year = np.where(np.isnan(serving.engine_year), REFERENCE_YEAR, np.minimum(serving.engine_year, LATEST_YEAR))
+    year = pick(missing(serving.engine_year), REFERENCE_YEAR, minimum(serving.engine_year, LATEST_YEAR))
     age = np.exp(own.trend * (REFERENCE_YEAR - year))
     return k._replace(
         launch=k.launch * age,
@@ -137,20 +127,18 @@ def _static(batch: Batch) -> Column:
 def _load(batch: Batch, where: Pools, memory: Room, static: Column) -> Load:
     serving, levers = batch.serving, batch.levers
     assert serving is not None
-    new = np.maximum(serving.input_tokens * (1.0 - serving.prefix_cache_hit), 1.0)
-    output = np.maximum(serving.output_tokens, 1.0)
+    new = maximum(serving.input_tokens * (1.0 - serving.prefix_cache_hit), 1.0)
+    output = maximum(serving.output_tokens, 1.0)
     # Pages waste half a page; without paging each sequence reserves the longest length that the engine admits.
-    held = np.where(levers.paged_attention > 0, memory.mean_concurrency, memory.max_concurrency)
-    admitted = (
-        np.where(serving.max_num_seqs > 0, serving.max_num_seqs, MOST_SEQUENCES[serving.engine]) * where.decode_ranks
-    )
-    most = np.maximum(np.minimum(held, admitted), 1.0)
-    chunk = np.where(
+    held = pick(levers.paged_attention > 0, memory.mean_concurrency, memory.max_concurrency)
+    admitted = pick(serving.max_num_seqs > 0, serving.max_num_seqs, MOST_SEQUENCES[serving.engine]) * where.decode_ranks
+    most = maximum(minimum(held, admitted), 1.0)
+    chunk = pick(
         (serving.max_num_batched_tokens > 0) & (levers.chunked_prefill > 0),
         serving.max_num_batched_tokens,
         DEFAULT_CHUNK,
     )
-    chunk = np.where(levers.chunked_prefill > 0, chunk, np.maximum(new, chunk)) * where.prefill_ranks
+    chunk = pick(levers.chunked_prefill > 0, chunk, maximum(new, chunk)) * where.prefill_ranks
     parts = np.broadcast_arrays(
         new,
         output,
@@ -184,7 +172,7 @@ def state_features(s: Scene, state: Steps) -> Column:
     serving = s.batch.serving
     assert serving is not None
     # Beyond the lengths that were measured the correction stays; a cached prefix makes a prompt no shorter one.
-    length = np.clip(serving.input_tokens, SHORTEST_MEASURED[serving.engine], LONGEST_MEASURED)
+    length = minimum(maximum(serving.input_tokens, SHORTEST_MEASURED[serving.engine]), LONGEST_MEASURED)
     return corrections.features(state.running, state.decode, state.step, overhead, length)
 
 
@@ -196,14 +184,14 @@ def measured_factors(s: Scene, state: Steps, variant: Column) -> Factors:
     serving, gpu = s.batch.serving, s.batch.gpu
     assert serving is not None
     kind = corrections.kind_code(s.batch.model)
-    saturated, open_loop = np.isinf(s.load.clients), ~np.isnan(s.load.rate)
-    variant = np.where(open_loop & np.equal(variant, 0), corrections.OPEN, variant) if np.any(open_loop) else variant
+    saturated, open_loop = s.load.clients == np.inf, s.load.rate >= 0.0
+    variant = pick(open_loop & np.equal(variant, 0), corrections.OPEN, variant) if some(open_loop) else variant
     place = corrections.Place(
         serving.engine, gpu.code, table.model_index(s.batch.model, kind), serving.weights, variant, kind
     )
     x = state_features(s, state)
     step = saturated * corrections.SATURATED  # DECODE is 0
-    first = np.where(open_loop, corrections.TTFT_OPEN, np.where(saturated, corrections.SATURATED, corrections.TTFT))
+    first = pick(open_loop, corrections.TTFT_OPEN, pick(saturated, corrections.SATURATED, corrections.TTFT))
     # One quantity after the other: their slopes together would not stay in the cache.
     return Factors(*(table.factors(quantity, place, x) for quantity in (step, first, corrections.PREFILL)))
 
@@ -231,14 +219,14 @@ def _speed(s: Scene, state: Steady, factors: Factors, least: Roofs) -> ServingSp
         mbu=least.read / (state.tpot * s.speculation.accepted * gpu.bandwidth),
         mfu=requests * least.request_flops / (gpus * s.formats.feed_peak),
         bound=_bound(state),
-        busy=np.minimum(state.running, 1.0),
+        busy=minimum(state.running, 1.0),
     )
 
 
 def _bound(state: Steady) -> Mapping[str, Column]:
     """Shares of the mean step by what its parts wait for."""
     passes, host = state.steps.passes, state.steps.host
-    share = np.minimum(state.steps.mixed_share, 1.0)
+    share = minimum(state.steps.mixed_share, 1.0)
 
     def mean(part: Column) -> Column:
         return part[0] + share * (part[1] - part[0])

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from roofline.columns import Batch
+from roofline.selection import maximum, minimum
 from roofline.serving.formats import Formats
 from roofline.serving.pools import Pools
 from roofline.serving.schedule import Load
@@ -38,7 +39,7 @@ def roofs(batch: Batch, f: Formats, pools: Pools, load: Load, spec: Speculation,
     gpus = pools.shape.tp * pools.shape.attention_ranks
     gpus = gpus if np.ndim(gpus) <= np.ndim(load.prompt) else gpus[0]
     tp = gpus / pools.decode_ranks
-    touched = -np.expm1(running * np.log1p(-np.minimum(model.top_k / np.maximum(model.experts, 1.0), 0.999999)))
+    touched = -np.expm1(running * np.log1p(-minimum(model.top_k / maximum(model.experts, 1.0), 0.999999)))
     dense = (model.attention_params + model.recurrent_params) * f.attention_bytes
     dense = (
         dense
@@ -46,14 +47,12 @@ def roofs(batch: Batch, f: Formats, pools: Pools, load: Load, spec: Speculation,
         + model.vocab * model.hidden * f.head_bytes
     )
     weights = dense / tp + model.expert_params * touched * f.feed_bytes / gpus
-    held = model.kv_bytes_per_token * context + model.kv_window_bytes_per_token * np.minimum(context, model.window)
-    each = np.maximum(running / pools.decode_ranks, 1.0)
+    held = model.kv_bytes_per_token * context + model.kv_window_bytes_per_token * minimum(context, model.window)
+    each = maximum(running / pools.decode_ranks, 1.0)
     read = weights + (held * (0.5 * f.kv_bytes) + model.state_bytes_per_sequence) * each / tp
     rate = gpus * pools.pp * f.feed_peak
     step = read / batch.gpu.bandwidth / spec.accepted
-    others = np.maximum(running - 1.0, 0.0) * (1.0 - pools.split)
+    others = maximum(running - 1.0, 0.0) * (1.0 - pools.split)
     shared = (others * prompt + running * answer) / (load.output * rate)
     request = (prompt * (1.0 - pools.split) + answer) / rate
-    return Roofs(
-        prompt + answer, read, np.maximum(step, shared) * HEADROOM, prompt / rate * HEADROOM, request * HEADROOM
-    )
+    return Roofs(prompt + answer, read, maximum(step, shared) * HEADROOM, prompt / rate * HEADROOM, request * HEADROOM)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from roofline.selection import every, maximum, minimum, missing, pick
 from roofline.serving.pools import Pools
 from roofline.serving.speculative import Speculation
 from roofline.serving.step import Costs, PassTime, pass_time
@@ -62,12 +63,12 @@ class Steps(NamedTuple):
 
 def steps(k: Costs, pools: Pools, load: Load, spec: Speculation, habits: Habits, running: Column) -> Steps:
     """The mean step of an instance in which `running` sequences decode."""
-    lanes = np.maximum(running / pools.pp, 1.0)  # sequences of one micro-batch
-    per_rank = np.maximum(lanes / pools.decode_ranks, 1.0)
+    lanes = maximum(running / pools.pp, 1.0)  # sequences of one micro-batch
+    per_rank = maximum(lanes / pools.decode_ranks, 1.0)
     decoding = per_rank * spec.width
     # Prompt tokens that a step takes in while a sequence decodes: those of the others.
-    prompts = np.maximum(running - 1.0, 0.0) * load.prompt * spec.accepted / load.output
-    carried = np.minimum(np.maximum(load.prompt, prompts), load.chunk)
+    prompts = maximum(running - 1.0, 0.0) * load.prompt * spec.accepted / load.output
+    carried = minimum(maximum(load.prompt, prompts), load.chunk)
     prompt = carried / pools.prefill_ranks
     mixes = habits.mixes
     passes = pass_time(
@@ -81,7 +82,7 @@ def steps(k: Costs, pools: Pools, load: Load, spec: Speculation, habits: Habits,
     host = habits.sequence_s * running
     bare, mixed = passes.time
     decode = bare + host
-    extra = np.maximum(mixed - mixes * bare, 0.0)
+    extra = maximum(mixed - mixes * bare, 0.0)
     mixed_share = prompts / (carried * pools.pp)
     step = decode * (1.0 + spec.draft) + habits.interference * mixed_share * extra
     work = mixed / pools.prefill_share
@@ -93,8 +94,8 @@ def steps(k: Costs, pools: Pools, load: Load, spec: Speculation, habits: Habits,
         mixed_share=mixed_share,
         step=step,
         prompt_s=work * load.prompt / (carried * pools.pp),
-        prompt_latency=mixed * np.maximum(load.prompt / load.chunk, 1.0),
-        busy=np.minimum(mixed_share * work / step, 1.0),
+        prompt_latency=mixed * maximum(load.prompt / load.chunk, 1.0),
+        busy=minimum(mixed_share * work / step, 1.0),
     )
 
 
@@ -131,17 +132,17 @@ class Steady(NamedTuple):
 
 def settle(k: Costs, pools: Pools, load: Load, spec: Speculation, habits: Habits) -> Steps:
     """Fixed point of batch and step time: Little's law in a closed loop, what the rate keeps running in an open one."""
-    closed = np.isnan(load.rate)
-    clients = np.where(closed, load.clients, 1.0)
-    least = np.minimum(1.0, clients)
-    slots = np.minimum(clients, load.most)
-    state = steps(k, pools, load, spec, habits, np.where(closed, slots, least))
-    for iteration in range(CLOSED_ITERATIONS if np.all(closed) else OPEN_ITERATIONS):
+    closed = missing(load.rate)
+    clients = pick(closed, load.clients, 1.0)
+    least = minimum(1.0, clients)
+    slots = minimum(clients, load.most)
+    state = steps(k, pools, load, spec, habits, pick(closed, slots, least))
+    for iteration in range(CLOSED_ITERATIONS if every(closed) else OPEN_ITERATIONS):
         decoding = state.step / spec.accepted * load.output
         shared = slots * decoding / (decoding + first_token(state, habits)[0])
         # A closed loop is the same whatever else is in the batch: it keeps its own number of iterations.
-        running = np.where(closed, shared if iteration < CLOSED_ITERATIONS else state.running, load.rate * decoding)
-        state = steps(k, pools, load, spec, habits, np.minimum(np.maximum(running, least), load.most))
+        running = pick(closed, shared if iteration < CLOSED_ITERATIONS else state.running, load.rate * decoding)
+        state = steps(k, pools, load, spec, habits, minimum(maximum(running, least), load.most))
     return state
 
 
@@ -149,24 +150,24 @@ def steady(
     state: Steps, pools: Pools, load: Load, spec: Speculation, habits: Habits, factors: Factors, least: Least
 ) -> Steady:
     """Latencies and rates of a settled instance, times multiplied by `factors` and never under the roofs `least`."""
-    closed = np.isnan(load.rate)
-    clients = np.where(closed, load.clients, 1.0)
-    slots = np.minimum(clients, load.most)
-    tpot = np.maximum(state.step / spec.accepted * factors.tpot, least.tpot)
+    closed = missing(load.rate)
+    clients = pick(closed, load.clients, 1.0)
+    slots = minimum(clients, load.most)
+    tpot = maximum(state.step / spec.accepted * factors.tpot, least.tpot)
     ttft, wait = first_token(state, habits)
-    burst = habits.burst * np.maximum(slots - 1.0, 0.0) * state.prompt_s
+    burst = habits.burst * maximum(slots - 1.0, 0.0) * state.prompt_s
     # A static batch takes all its prompts first and then as many steps as its longest answer: 2 B / (B + 1) times the mean for lengths
     # that are spread evenly.
     together = load.static * state.running * state.prompt_s
     longest = 1.0 + load.static * (state.running - 1.0) / (state.running + 1.0)
-    benchmark = np.maximum((ttft + together + burst) * factors.ttft, least.ttft)
-    ttft = np.maximum((ttft + together) * factors.ttft, least.ttft)
-    service = ttft + np.maximum(load.output - 1.0, 0.0) * tpot * longest
-    capacity = np.minimum(np.minimum(load.most / service, 1.0 / least.request), pools.prefill_limit / state.prompt_s)
-    rate = np.where(closed, np.minimum(slots / service, capacity), np.minimum(load.rate, capacity))
-    asked = np.where(np.isfinite(clients), clients, slots)
-    queued = np.where(closed, np.maximum(asked / rate - service, 0.0), 0.0)
-    running = np.where(closed, slots, rate * service)
+    benchmark = maximum((ttft + together + burst) * factors.ttft, least.ttft)
+    ttft = maximum((ttft + together) * factors.ttft, least.ttft)
+    service = ttft + maximum(load.output - 1.0, 0.0) * tpot * longest
+    capacity = minimum(minimum(load.most / service, 1.0 / least.request), pools.prefill_limit / state.prompt_s)
+    rate = pick(closed, minimum(slots / service, capacity), minimum(load.rate, capacity))
+    asked = pick(clients < np.inf, clients, slots)
+    queued = pick(closed, maximum(asked / rate - service, 0.0), 0.0)
+    running = pick(closed, slots, rate * service)
     return Steady(state, ttft + queued, benchmark + queued, tpot, wait + queued, rate, running)
 
 
@@ -176,8 +177,8 @@ def first_token(state: Steps, habits: Habits) -> tuple[Column, Column]:
     A closed-loop benchmark adds its opening burst (`Habits.burst`): all clients send at once, so the mean one of them waits for half
     of the others' prompts, spread over all requests of the run.
     """
-    busy = np.minimum(state.busy, LOADED)
+    busy = minimum(state.busy, LOADED)
     ahead = habits.queue * busy / (2.0 * (1.0 - busy)) * state.prompt_latency
-    ahead = np.minimum(ahead, 0.5 * state.running * state.prompt_s)
+    ahead = minimum(ahead, 0.5 * state.running * state.prompt_s)
     wait = habits.first_steps * state.decode + ahead
     return habits.request_s + habits.prefill_passes * state.prompt_latency + wait, wait

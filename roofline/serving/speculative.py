@@ -2,9 +2,8 @@
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from roofline.columns import Serving
+from roofline.selection import minimum, some
 
 Column = Any
 
@@ -25,8 +24,8 @@ def speculation(load: Serving) -> Speculation:
     >>> round(float(speculation(load).accepted), 3)
     2.773
     """
-    if not np.any(load.draft_tokens):
+    if not some(load.draft_tokens):
         return Speculation(1.0, 1.0, 0.0)
-    kept = np.minimum(load.acceptance, 0.999)
+    kept = minimum(load.acceptance, 0.999)
     accepted = (1.0 - kept ** (load.draft_tokens + 1.0)) / (1.0 - kept)
     return Speculation(load.draft_tokens + 1.0, accepted, load.draft_tokens * load.draft_cost)

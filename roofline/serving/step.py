@@ -10,6 +10,7 @@ import numpy as np
 
 from roofline.codes import ENGINES
 from roofline.columns import Batch
+from roofline.selection import maximum, minimum, pick
 from roofline.serving.coefficients import FAST, NETWORK, PCIE, OfEngine, ServingCoefficients
 from roofline.serving.formats import HALF, Formats
 
@@ -86,11 +87,11 @@ def costs(
     stream = gpu.bandwidth * of_gpu.memory * own.engine_memory
     weights = stream * c.stream[load.weights]
     # llama.cpp accumulates in 16 bit (or in integers), which GeForce runs at twice the rate.
-    kernels_share = own.engine_compute * np.where(load.engine == LLAMA_CPP, of_gpu.accumulate, 1.0)
+    kernels_share = own.engine_compute * pick(load.engine == LLAMA_CPP, of_gpu.accumulate, 1.0)
     attention_rate = f.attention_peak * c.compute[gpu.code, f.attention_type] * kernels_share
     feed_rate = f.feed_peak * c.compute[gpu.code, f.feed_type] * kernels_share
     half_rate = f.half_peak * c.compute[gpu.code, HALF] * kernels_share
-    attention_peak = f.half_peak * np.minimum(of_gpu.compute * kernels_share, 1.9)  # shares of it stay below 1
+    attention_peak = f.half_peak * minimum(of_gpu.compute * kernels_share, 1.9)  # shares of it stay below 1
 
     attention = model.attention_params + model.recurrent_params
     feed = model.mlp_params + model.shared_expert_params
@@ -98,20 +99,20 @@ def costs(
     linear_token = 2.0 * (attention / (tp * attention_rate) + feed / (tp * feed_rate))
     linear_read = attention * f.attention_bytes / (tp * weights) + feed * f.feed_bytes / (tp * weights)
     # --- experts ---
-    experts = np.maximum(model.experts, 1.0)
+    experts = maximum(model.experts, 1.0)
     expert = model.expert_params / experts
     cut = shape.expert_ranks / shape.ep  # tensor-parallel cut of one expert
     expert_row = 2.0 * expert / (cut * feed_rate * k["moe_compute"])
     expert_read = expert * f.feed_bytes / (cut * weights * k["moe_memory"])
-    share = np.minimum(model.top_k / experts, 0.999999)
+    share = minimum(model.top_k / experts, 0.999999)
     # --- attention ---
     full_width = model.qk_dim + model.v_dim
     window_width = model.window_qk_dim + model.window_v_dim
-    kv_heads = np.maximum(model.kv_heads / tp, 1.0)
-    window_heads = np.maximum(model.window_kv_heads / tp, 1.0)
-    in_window = np.minimum(context, model.window)
+    kv_heads = maximum(model.kv_heads / tp, 1.0)
+    window_heads = maximum(model.window_kv_heads / tp, 1.0)
+    in_window = minimum(context, model.window)
     seen = model.indexer_top_k + (model.indexer_top_k == 0) * EVERYTHING
-    sparse = np.minimum(context, seen)
+    sparse = minimum(context, seen)
     full_unit = model.full_layers * full_width
     window_unit = model.window_layers * window_width
     latent = model.mla_kv_rank + model.mla_rope_dim
@@ -128,25 +129,25 @@ def costs(
         + model.mla_layers * model.mla_heads * (latent + model.mla_kv_rank) * sparse
         + model.indexer_layers * model.indexer_heads * model.indexer_dim * context
     )
-    fa3 = 1.0 / np.where(levers.flash_attention_3 > 0, 1.0, of_gpu.fa3)
+    fa3 = 1.0 / pick(levers.flash_attention_3 > 0, 1.0, of_gpu.fa3)
     prompt = (
         full_unit * model.heads * span
-        + window_unit * model.window_heads * np.minimum(span, model.window)
+        + window_unit * model.window_heads * minimum(span, model.window)
         + model.mla_layers
         * model.mla_heads
         * (model.mla_nope_dim + model.mla_rope_dim + model.mla_v_dim)
-        * np.minimum(span, seen)
+        * minimum(span, seen)
         + model.indexer_layers * model.indexer_heads * model.indexer_dim * span
         + model.recurrent_layers * model.recurrent_flops * 0.5
     )
     # Without FlashAttention the scores are written and read twice at 16 bit instead of staying on the chip.
-    plain = np.maximum(levers.flash_attention_2, levers.flash_attention_3) <= 0
+    plain = maximum(levers.flash_attention_2, levers.flash_attention_3) <= 0
     materialised = (
         plain * (model.full_layers * model.heads + model.window_layers * model.window_heads) * (span * 8.0 / stream)
     )
     attention_layers = model.full_layers + model.window_layers
     # --- element-wise chains and launches ---
-    unfused = np.maximum(levers.fused_kernels, levers.torch_compile) <= 0
+    unfused = maximum(levers.fused_kernels, levers.torch_compile) <= 0
     passes = k["element_passes"] + (f.feed_type != HALF) * k["quantised_passes"] + unfused * UNFUSED_PASSES
     element_token = passes * model.layers * model.hidden * HALF_BYTES / stream
     kernels = (
@@ -159,7 +160,7 @@ def costs(
         + unfused * UNFUSED_KERNELS * model.layers
     )
     kernel_s = own.kernel_s * of_gpu.launch
-    kernel_s = np.maximum(kernel_s, (levers.cuda_graphs <= 0) * k["eager_launch_s"])
+    kernel_s = maximum(kernel_s, (levers.cuda_graphs <= 0) * k["eager_launch_s"])
     wire, link = _wire(batch, c, shape)
     head = model.vocab * model.hidden / tp
     return Costs(
@@ -189,14 +190,13 @@ def costs(
 def _wire(batch: Batch, c: ServingCoefficients, shape: Shape) -> tuple[Column, Column]:
     """Seconds on the links: for each token of a pass, and for a pass whatever its size."""
     model, gpu, layout = batch.model, batch.gpu, batch.layout
-    tp, ep = shape.tp, np.maximum(shape.ep, 1.0)
-    group = np.maximum(tp, (model.is_moe > 0) * shape.expert_ranks)
+    tp, ep = shape.tp, maximum(shape.ep, 1.0)
+    group = maximum(tp, (model.is_moe > 0) * shape.expert_ranks)
     fast = (gpu.link_bandwidth > 0) & (group <= gpu.domain)
     local = group <= layout.gpus_per_node
-    link = np.where(fast, FAST, np.where(local, PCIE, NETWORK))
+    link = pick(fast, FAST, pick(local, PCIE, NETWORK))
     bandwidth = (
-        np.where(fast, gpu.link_bandwidth, np.where(local, gpu.pcie_bandwidth, layout.internode_bandwidth))
-        * c.link_share[link]
+        pick(fast, gpu.link_bandwidth, pick(local, gpu.pcie_bandwidth, layout.internode_bandwidth)) * c.link_share[link]
     )
     latency = c.link_s[link] + c.rank_s[link] * (group - 1.0)
     row = model.hidden * HALF_BYTES / bandwidth
@@ -204,7 +204,7 @@ def _wire(batch: Batch, c: ServingCoefficients, shape: Shape) -> tuple[Column, C
     spread = shape.attention_ranks > 1
     reduces = (tp > 1) * model.layers * (2.0 - spread)
     exchanges = (spread & (shape.expert_ranks > 1)) * model.moe_layers
-    sent = 2.0 * reduces * (tp - 1.0) / tp + 1.5 * exchanges * np.minimum(model.top_k, ep) * (ep - 1.0) / ep
+    sent = 2.0 * reduces * (tp - 1.0) / tp + 1.5 * exchanges * minimum(model.top_k, ep) * (ep - 1.0) / ep
     token = sent * row
     stages = (shape.pp - 1.0) * (row + latency)
     return token, (reduces + 2.0 * exchanges) * latency + stages
@@ -223,7 +223,7 @@ def pass_time(
     """
     linear_c = k.linear_token * (tokens + k.small_rows)
     drawn = -k.experts * np.expm1(expert_tokens * k.expert_miss)
-    touched = np.minimum(drawn + k.spread * np.sqrt(drawn), k.experts)
+    touched = minimum(drawn + k.spread * np.sqrt(drawn), k.experts)
     routed = expert_tokens * k.routed
     routed = routed + k.spread * np.sqrt(routed)
     expert_c, expert_m = k.expert_row * (routed + k.tile * touched), k.expert_read * touched

@@ -8,17 +8,19 @@ framework; everything else is one number. `coefficients/training_corrections.csv
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from roofline.catalogues import PerCatalogue
 from roofline.ceilings import Column
 from roofline.codes import FRAMEWORKS, TRAINING_PRECISIONS
 from roofline.columns import Batch
 from roofline.hardware import Gpu
+from roofline.selection import maximum, minimum, missing, pick, some
 from roofline.training.corrections import BASES, WIDTH_KINDS, Cell, Corrections, stored, stored_widths, tables
 from roofline.training.families import (
     ASSUMED_YEAR,
@@ -26,7 +28,6 @@ from roofline.training.families import (
     computed_precision,
     family,
     integer_units,
-    pick,
     power_share,
 )
 from roofline.training.parameters import DEFAULTS
@@ -126,25 +127,25 @@ def resolve(batch: Batch, c: TrainingCoefficients) -> Rates:
     four = precision == NVFP4
     eight_bit = pick(gpu.peak_fp8 > 0, gpu.peak_fp8, integer * gpu.peak_int8)
     wide: Column = pick(precision == FP16, gpu.peak_fp16, gpu.peak_bf16)
-    if np.any(precision <= TF32):
-        wide = np.where(
+    if some(precision <= TF32):
+        wide = pick(
             precision <= TF32,
-            np.where(precision == TF32, np.maximum(gpu.peak_tf32, gpu.peak_fp32), gpu.peak_fp32),
+            pick(precision == TF32, maximum(gpu.peak_tf32, gpu.peak_fp32), gpu.peak_fp32),
             wide,
         )
     narrow = pick(four, gpu.peak_fp4, eight_bit)
     has_low = precision >= FP8
-    sixteen = np.minimum(precision, BF16)
+    sixteen = minimum(precision, BF16)
     head_gemm = c.gemm[cell + sixteen]
     low_gemm = c.gemm[cell + precision]
     kept = four * c["nvfp4_high_share"]  # products that a 4-bit recipe leaves in 16 bit
     mixed = low_gemm / (1.0 - kept + kept * (narrow * low_gemm) / (wide * head_gemm))
-    year = np.minimum(
-        np.maximum(np.where(np.isnan(training.framework_year), ASSUMED_YEAR, training.framework_year), FIRST_YEAR),
+    year = minimum(
+        maximum(pick(missing(training.framework_year), ASSUMED_YEAR, training.framework_year), FIRST_YEAR),
         LAST_YEAR,
     )
     age = REFERENCE_YEAR - year
-    unfused = 1.0 - np.maximum(levers.fused_kernels, levers.torch_compile)
+    unfused = 1.0 - maximum(levers.fused_kernels, levers.torch_compile)
     moe_age = np.exp(c["moe_trend"] * age)
     host = c["host"] * (1.0 - GRAPHED * levers.cuda_graphs)
     older_attention = (1.0 - c["fa2_share"]) * (gpu.peak_fp8 > 0) * (1.0 - levers.flash_attention_3)
@@ -152,7 +153,7 @@ def resolve(batch: Batch, c: TrainingCoefficients) -> Rates:
         peak=pick(has_low, narrow, wide),
         head_peak=wide,
         element_bytes=ELEMENT_BYTES[precision],
-        gemm=np.where(has_low, mixed, head_gemm),
+        gemm=pick(has_low, mixed, head_gemm),
         head_gemm=head_gemm,
         attention=c.attention[gpu.code] * (1.0 - older_attention),
         casts=c.casts[precision],
@@ -185,12 +186,14 @@ def fitted(fold: str = "") -> Mapping[str, float]:
     return {row["name"]: float(row["value"]) for row in csv.DictReader(lines) if row["fold"] == fold}
 
 
-@lru_cache(maxsize=64)
-def _load(gpus: tuple[Gpu, ...], fold: str) -> TrainingCoefficients:
+def _bind(gpus: tuple[Gpu, ...], fold: str) -> TrainingCoefficients:
     return build(fitted(fold), gpus, stored(fold), stored_widths())
 
 
-def load(gpus: Sequence[Gpu], fold: str = "") -> TrainingCoefficients:
-    """The shipped coefficients for a list of GPUs, whose positions are the codes of a batch. `fold`: blank is the fit to
+_bound = PerCatalogue(_bind)
+
+
+def load(gpus: tuple[Gpu, ...], fold: str = "") -> TrainingCoefficients:
+    """The shipped coefficients for a catalogue of GPUs, whose positions are the codes of a batch. `fold`: blank is the fit to
     all measurements, a number the fit that saw no run of that fold."""
-    return _load(tuple(gpus), fold)
+    return _bound(gpus, fold)

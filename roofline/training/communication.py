@@ -10,8 +10,8 @@ import numpy as np
 
 from roofline.ceilings import Column
 from roofline.columns import Batch
+from roofline.selection import maximum, minimum, pick
 from roofline.training.coefficients import Rates, TrainingCoefficients
-from roofline.training.families import pick
 from roofline.training.work import BF16, QLORA, Shape
 
 COMPRESSED = 1.0 + 4.0 / 256.0  # bytes of an 8-bit gradient with a scale for each block of 256
@@ -77,21 +77,21 @@ def links(batch: Batch, c: TrainingCoefficients) -> Links:
 
 
 def _group(ranks: Column, inner: Column, domain: Column) -> Group:
-    near = np.minimum(ranks, np.maximum(np.floor(domain / inner), 1.0))
+    near = minimum(ranks, maximum(np.floor(domain / inner), 1.0))
     return Group(ranks, near, ranks / near)
 
 
 def groups(batch: Batch) -> Parallel:
     """Who talks to whom over which link."""
     layout = batch.layout
-    node = np.maximum(pick(batch.gpu.link_bandwidth > 0, batch.gpu.domain, layout.gpus_per_node), 1.0)
+    node = maximum(pick(batch.gpu.link_bandwidth > 0, batch.gpu.domain, layout.gpus_per_node), 1.0)
     aware = batch.levers.topology_aware > 0
     tp, pp = layout.tp, layout.pp
     replicas = layout.dp * layout.cp
     sharers = tp * replicas  # ranks of one pipeline stage
     expert_ranks = layout.ep * layout.expert_tp
     middle = pick(aware, tp, pp)
-    expert_replicas = np.maximum(sharers / expert_ranks, 1.0)
+    expert_replicas = maximum(sharers / expert_ranks, 1.0)
     return Parallel(
         tp=_group(tp, pick(aware, 1.0, replicas * pp), node),
         cp=_group(layout.cp, middle, node),
@@ -135,7 +135,7 @@ LONE = 1e-9  # keeps the logarithm finite for one rank, whose traffic is none
 
 def exposed(time: Column, window: Column, hidden: Column) -> Column:
     """What is left of `time` when `hidden` of it, as far as `window` reaches, runs behind computation."""
-    return time - hidden * np.minimum(time, window)
+    return time - hidden * minimum(time, window)
 
 
 class Communication(NamedTuple):
@@ -156,13 +156,13 @@ def communication(batch: Batch, rates: Rates, shape: Shape, c: TrainingCoefficie
     token = shape.tokens * model.hidden * BF16
     depth = model.layers / layout.pp
     blocks = 4.0 * depth  # two all-gathers and two reduce-scatters in each layer
-    routed = shape.expert_tokens * shape.expert_hidden * (BF16 + np.minimum(rates.element_bytes, BF16))
+    routed = shape.expert_tokens * shape.expert_hidden * (BF16 + minimum(rates.element_bytes, BF16))
     dispatch = dispatched(routed, model.top_k, parallel.ep, link, c["dispatch_far"])
     moe = model.moe_layers / layout.pp
     pair = Group(
-        np.minimum(layout.pp, 2.0),
-        np.minimum(parallel.pp.near, 2.0),
-        np.minimum(layout.pp, 2.0) / np.minimum(parallel.pp.near, 2.0),
+        minimum(layout.pp, 2.0),
+        minimum(parallel.pp.near, 2.0),
+        minimum(layout.pp, 2.0) / minimum(parallel.pp.near, 2.0),
     )
     weights, gradients = data_parallel(batch, shape, parallel, link)
     return Communication(
@@ -189,7 +189,7 @@ def local_parameters(batch: Batch) -> tuple[Column, Column]:
     """Parameters of the model that one rank computes with: dense ones, experts."""
     model, layout = batch.model, batch.layout
     tables = model.embedding_params + model.lm_head_params
-    dense = (model.total_params - model.expert_params - tables) / layout.pp + tables / np.minimum(layout.pp, 2.0)
+    dense = (model.total_params - model.expert_params - tables) / layout.pp + tables / minimum(layout.pp, 2.0)
     return dense / layout.tp, model.expert_params / (layout.ep * layout.expert_tp * layout.pp)
 
 

@@ -20,7 +20,8 @@ from roofline.ceilings import Column
 from roofline.codes import FRAMEWORKS, METHODS, TRAINING_PRECISIONS
 from roofline.columns import Batch, Model
 from roofline.hardware import Gpu
-from roofline.training.families import ASSUMED_YEAR, computed_precision, family, integer_units, pick
+from roofline.selection import missing, pick
+from roofline.training.families import ASSUMED_YEAR, computed_precision, family, integer_units
 
 Floats = NDArray[np.float64]
 LEVELS = ("family", "framework", "design", "era", "model")
@@ -206,21 +207,21 @@ def locate(batch: Batch, c: Corrections) -> Located:
     place = c.slots[_slot(mark)]
     place = pick(c.signatures[place] == mark, place, len(c.signatures) - 1)
     same = (c.signatures[place] == mark) & (c.designed[(place * F + training.framework) * T + tuning] > 0)
-    year = np.where(np.isnan(training.framework_year), ASSUMED_YEAR, training.framework_year)
+    year = pick(missing(training.framework_year), ASSUMED_YEAR, training.framework_year)
     era = sum(1 * (year >= date) for date in ERAS)
     design = c.designs[((place * F + training.framework) * T + tuning) * (len(ERAS) + 1) + era]
     gpus = len(c.own) // (len(c.signatures) * SHAPES)
     own = c.own[(place * gpus + c.measured[batch.gpu.code]) * SHAPES + shape]
     known = own == own
     basis = pick(same & (c.bases[cell] > 0), DESIGN, c.bases[cell])
-    return Located(c.cells[cell] + design + np.where(known, own, 0.0), pick(known, OWN, basis))
+    return Located(c.cells[cell] + design + pick(known, own, 0.0), pick(known, OWN, basis))
 
 
 def interval(batch: Batch, c: Corrections) -> Interval:
     """Factors on the predicted speed that bound 80 % of measurements."""
     basis = locate(batch, c).basis
     model = batch.model
-    kind = np.where(model.is_hybrid > 0, HYBRID, np.where(model.is_mla > 0, MLA, 1 * (model.is_moe > 0)))
+    kind = pick(model.is_hybrid > 0, HYBRID, pick(model.is_mla > 0, MLA, 1 * (model.is_moe > 0)))
     at = (basis * len(WIDTH_KINDS) + kind) * 2
     return Interval(np.exp(c.widths[at]), np.exp(c.widths[at + 1]), basis)
 

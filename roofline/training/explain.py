@@ -8,6 +8,7 @@ import numpy as np
 from roofline.ceilings import Column, OpTime, bound
 from roofline.codes import BOUNDS
 from roofline.columns import Batch
+from roofline.selection import maximum
 from roofline.training import corrections
 from roofline.training.coefficients import Rates, TrainingCoefficients, resolve
 from roofline.training.communication import Traffic, communication
@@ -43,7 +44,7 @@ def operators(batch: Batch, coefficients: TrainingCoefficients) -> list[Row]:
 
 def _micro_batches(batch: Batch) -> float:
     assert batch.training is not None
-    return float(np.maximum(batch.training.global_batch / (batch.layout.dp * batch.training.micro_batch), 1.0))
+    return float(maximum(batch.training.global_batch / (batch.layout.dp * batch.training.micro_batch), 1.0))
 
 
 def _operator_rows(op: Operator, batch: Batch, shape: Shape, steps: float, slow: float) -> Iterator[Row]:

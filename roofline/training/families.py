@@ -6,6 +6,7 @@ from roofline.ceilings import Column
 from roofline.codes import TRAINING_PRECISIONS
 from roofline.columns import Batch
 from roofline.hardware import Gpu, presets
+from roofline.selection import pick
 
 REFERENCE_YEAR = 2025.5  # software date at which coefficients hold without a trend
 ASSUMED_YEAR = 2026.2  # software date where none is stated: current releases
@@ -38,11 +39,6 @@ def power_share(gpu: Gpu) -> float:
         return 1.0
     allowance = (gpu.tdp_watts / gpu.peak("bf16")) / (known.tdp_watts / known.peak("bf16"))
     return min(math.sqrt(allowance), 1.0)
-
-
-def pick(condition: Column, yes: Column, no: Column) -> Column:
-    """`yes` where the condition holds, else `no`, for finite numbers: np.where as arithmetic, which is several times faster on scalars."""
-    return no + condition * (yes - no)
 
 
 BF16, FP8, NVFP4 = (TRAINING_PRECISIONS.index(name) for name in ("bf16", "fp8", "nvfp4"))

@@ -7,6 +7,7 @@ time = m x slowest stage + (p - 1) / v x mean stage.
 import numpy as np
 
 from roofline.ceilings import Column
+from roofline.selection import maximum, minimum
 
 
 def bubble_fraction(stages: Column, micro_batches: Column, chunks: Column = 1.0) -> Column:
@@ -29,7 +30,7 @@ def slowest_stage(layer_time: Column, ends_time: Column, layers: Column, stages:
     even = each == np.floor(each)
     one = layer_time / layers
     whole = np.ceil(each) * chunks * one
-    balanced = np.maximum(np.minimum(whole, np.ceil(layers / stages) * one), (layer_time + ends_time) / stages)
+    balanced = maximum(minimum(whole, np.ceil(layers / stages) * one), (layer_time + ends_time) / stages)
     return balanced + (even | (stages <= 1)) * (layer_time / stages + ends_time - balanced)
 
 

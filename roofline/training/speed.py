@@ -9,10 +9,10 @@ import numpy as np
 from roofline.ceilings import Column, overlapped
 from roofline.codes import RECOMPUTES
 from roofline.columns import Batch
+from roofline.selection import maximum, pick
 from roofline.training.coefficients import Rates, TrainingCoefficients, resolve
 from roofline.training.communication import Communication, adapter_parameters, communication, exposed, local_parameters
 from roofline.training.corrections import locate
-from roofline.training.families import pick
 from roofline.training.pipeline import pipeline_time, slowest_stage
 from roofline.training.work import LORA, Operator, Shape, micro_batch_operators, misalignment, shape_of
 
@@ -121,7 +121,7 @@ def step_of(batch: Batch, c: TrainingCoefficients) -> Step:
     shape = shape_of(batch)
     parts = micro_batch_parts(rates, shape, micro_batch_operators(batch, rates, shape))
     traffic = communication(batch, rates, shape, c)
-    micro_batches = np.maximum(training.global_batch / (layout.dp * training.micro_batch), 1.0)
+    micro_batches = maximum(training.global_batch / (layout.dp * training.micro_batch), 1.0)
     stage = 1.0 / layout.pp
     communicated = _exposed_per_micro_batch(batch, parts, traffic, c)
     slowest = slowest_stage(parts.layers, parts.ends, model.layers, layout.pp, layout.virtual_pipeline)
@@ -130,8 +130,8 @@ def step_of(batch: Batch, c: TrainingCoefficients) -> Step:
     pipeline = pipeline_time(busy, mean, layout.pp, micro_batches, layout.virtual_pipeline)
     exchange = _exposed_data_parallel(batch, parts, traffic, c, micro_batches)
     optimizer = optimizer_time(batch, shape, c) + weight_conversion_time(batch, rates, shape)
-    doublings = np.log2(np.maximum(layout.gpus / layout.gpus_per_node, 1.0))
-    beyond = np.log2(np.maximum(layout.gpus / 1024.0, 1.0))
+    doublings = np.log2(maximum(layout.gpus / layout.gpus_per_node, 1.0))
+    beyond = np.log2(maximum(layout.gpus / 1024.0, 1.0))
     slowdown = 1.0 + c["jitter"] * doublings + c["big_jitter"] * beyond
     time = (pipeline + exchange + optimizer) * slowdown + c["step_fixed"]
     return Step(
@@ -186,7 +186,7 @@ def optimizer_time(batch: Batch, shape: Shape, c: TrainingCoefficients) -> Colum
     dense, experts = local_parameters(batch)
     shards = pick(layout.zero_stage >= 1, layout.dp * layout.cp, 1.0)
     expert_shards = pick(
-        layout.zero_stage >= 1, np.maximum(layout.dp * layout.cp * layout.tp / (layout.ep * layout.expert_tp), 1.0), 1.0
+        layout.zero_stage >= 1, maximum(layout.dp * layout.cp * layout.tp / (layout.ep * layout.expert_tp), 1.0), 1.0
     )
     whole = dense / shards + experts / expert_shards
     held = shape.trained * whole + (1.0 - shape.trained) * adapter_parameters(batch, shape) / shards
@@ -218,7 +218,7 @@ def predict(batch: Batch, coefficients: TrainingCoefficients, *, slowdown: Colum
     assert training is not None
     step = step_of(batch, coefficients)
     fed = training.global_batch * training.seq_len * TOKEN_BYTES / training.data_loader_bytes_per_s
-    time = np.maximum(step.time * slowdown * np.exp(-locate(batch, coefficients.corrections).value), fed)
+    time = maximum(step.time * slowdown * np.exp(-locate(batch, coefficients.corrections).value), fed)
     useful = 1.0 - training.padding_fraction * (1.0 - batch.levers.sequence_packing)
     processed = training.global_batch * training.seq_len / time
     flops = model_flops_per_token(batch, step.shape)
@@ -226,7 +226,7 @@ def predict(batch: Batch, coefficients: TrainingCoefficients, *, slowdown: Colum
     achieved = flops * per_gpu
     repeated = step.shape.again * batch.model.flops_per_token
     busy = step.compute + step.memory + step.interconnect
-    share = 1.0 / np.maximum(step.time, busy)
+    share = 1.0 / maximum(step.time, busy)
     tokens = processed * useful
     return TrainingSpeed(
         tokens_per_s=tokens,

@@ -12,6 +12,7 @@ import numpy as np
 from roofline.ceilings import Column, OpTime, overlapped
 from roofline.codes import FRAMEWORKS, METHODS, RECOMPUTES
 from roofline.columns import Batch
+from roofline.selection import maximum, minimum
 from roofline.training.coefficients import Rates
 
 BF16 = 2.0  # bytes of an activation
@@ -63,17 +64,17 @@ def shape_of(batch: Batch) -> Shape:
     model, layout, training = batch.model, batch.layout, batch.training
     assert training is not None
     tokens = training.micro_batch * training.seq_len / layout.cp
-    near = np.minimum(training.seq_len, model.window)
+    near = minimum(training.seq_len, model.window)
     selective = 1.0 * (training.recompute == SELECTIVE)
     width = (
         model.full_layers * model.heads * model.v_dim + model.window_layers * model.window_heads * model.window_v_dim
     )
-    expert_columns = np.maximum(model.moe_layers * model.experts * model.expert_matrices * model.expert_width, 1.0)
+    expert_columns = maximum(model.moe_layers * model.experts * model.expert_matrices * model.expert_width, 1.0)
     return Shape(
         tokens=tokens,
         split=1.0 / (1.0 + layout.sequence_parallel * (layout.tp - 1.0)),
         expert_tokens=tokens * layout.expert_tp / layout.tp,
-        expert_hidden=np.minimum(np.maximum(np.rint(model.expert_params / expert_columns), 1.0), model.hidden),
+        expert_hidden=minimum(maximum(np.rint(model.expert_params / expert_columns), 1.0), model.hidden),
         trained=1.0 - (training.method >= LORA),
         attention_layers=model.full_layers + model.window_layers + model.mla_layers,
         core_width=width + model.mla_layers * model.mla_heads * model.mla_v_dim,
@@ -115,7 +116,7 @@ def projection_kinds(batch: Batch, shape: Shape) -> list[Projection]:
     feed = model.mlp_layers * model.mlp_width
     up = model.mlp_layers * (model.mlp_matrices - 1.0) * model.mlp_width
     shared = model.moe_layers * model.shared_width
-    gates = np.maximum(model.expert_matrices - 1.0, 0.0)
+    gates = maximum(model.expert_matrices - 1.0, 0.0)
     recurrent = model.recurrent_layers * (model.recurrent_in + model.recurrent_out)
     inward = model.attention_params - core * hidden
     return [
@@ -142,7 +143,7 @@ def projections(batch: Batch, rates: Rates, shape: Shape) -> Operator:
     hidden = model.hidden
     weights = model.attention_params + model.mlp_params + model.shared_expert_params + model.recurrent_params
     shared = model.moe_layers * (model.shared_width > 0)
-    blocks = np.maximum(2.0 * (shape.attention_layers + model.recurrent_layers + model.mlp_layers + shared), 1.0)
+    blocks = maximum(2.0 * (shape.attention_layers + model.recurrent_layers + model.mlp_layers + shared), 1.0)
     split = weights / (hidden * tp)
     rate = rates.peak * rates.gemm / (1.0 + rates.wave * _idle_wave(shape.tokens, split / blocks, hidden, batch))
     work = product_time(shape.tokens, weights / tp, split + blocks * hidden, rate, rates.element_bytes, batch, rates)
@@ -178,9 +179,9 @@ def experts(batch: Batch, rates: Rates, shape: Shape) -> Operator:
     """Routed experts as one grouped product a layer: each local expert's rows are padded to a tile, its weights are read."""
     model, layout = batch.model, batch.layout
     inner = model.expert_width / layout.expert_tp
-    narrow = np.minimum(inner, shape.expert_hidden) + 1.0
+    narrow = minimum(inner, shape.expert_hidden) + 1.0
     rows = shape.expert_tokens * model.top_k
-    local = np.minimum(model.experts / layout.ep, rows)
+    local = minimum(model.experts / layout.ep, rows)
     one = model.expert_matrices * shape.expert_hidden * inner
     rate = rates.peak * rates.gemm * rates.grouped * narrow / (narrow + rates.grouped_width)
     flops = 2.0 * rows * one
@@ -221,7 +222,7 @@ def attention_core(batch: Batch, rates: Rates, shape: Shape) -> Operator:
     window_dims = windowed * (model.window_qk_dim + model.window_v_dim)
     share = training.micro_batch / (layout.tp * layout.cp)
     s = training.seq_len
-    unfused = 1.0 - np.maximum(batch.levers.flash_attention_2, batch.levers.flash_attention_3)
+    unfused = 1.0 - maximum(batch.levers.flash_attention_2, batch.levers.flash_attention_3)
     flops = 2.0 * share * (shape.pairs * dims + shape.near_pairs * window_dims)
     softmax = (4.0 * rates.softmax) * share * (shape.pairs * (everywhere + mla) + shape.near_pairs * windowed)
     scores = unfused * s * s * (everywhere + mla + windowed)

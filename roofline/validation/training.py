@@ -50,7 +50,7 @@ def predicted_speeds(found: Sequence[Run]) -> tuple[Floats, Floats, Floats]:
     speed, low, high = np.zeros(len(found)), np.zeros(len(found)), np.zeros(len(found))
     for fold in np.unique(folds):
         index = np.flatnonzero(folds == fold)
-        part, coefficients = take(batch, index), training.load(gpus, str(fold))
+        part, coefficients = take(batch, index), training.load(tuple(gpus), str(fold))
         speed[index] = training.predict(part, coefficients).tokens_per_s_per_gpu
         bounds = training.interval(part, coefficients)
         low[index], high[index] = speed[index] * bounds.low, speed[index] * bounds.high

@@ -20,7 +20,7 @@ def median_mfu(rows: Sequence[Mapping[str, str]]) -> list[Residual]:
     found, _ = runs(rows)
     fast = [run for run in found if run.speed == run.speed]
     batch, gpus = batch_of(fast)
-    speed = training.predict(batch, training.load(gpus))
+    speed = training.predict(batch, training.load(tuple(gpus)))
     per_mfu = np.broadcast_to(speed.tokens_per_s_per_gpu / speed.mfu, len(fast))
     measured = np.array([run.speed for run in fast]) / per_mfu
     medians = _medians(fast, measured)
