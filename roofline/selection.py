@@ -47,6 +47,17 @@ def pick(condition: Column, yes: Column, no: Column) -> Column:
     return np.where(condition, yes, no)
 
 
+def indicator(condition: Column) -> Column:
+    """1.0 where the condition holds, else 0.0: a factor.
+
+    >>> indicator(True), indicator(np.array([True, False])).tolist()
+    (1.0, [1.0, 0.0])
+    """
+    if type(condition) in _PLAIN:
+        return 1.0 if condition else 0.0
+    return condition.astype(float)
+
+
 def some(condition: Column) -> bool:
     """Whether a condition holds anywhere.
 

@@ -23,7 +23,7 @@ from roofline.columns import Batch
 from roofline.memory.constants import TrainingConstants
 from roofline.memory.shards import Stage
 from roofline.memory.states import ALL_LINEAR, LORA, WIDE
-from roofline.selection import minimum
+from roofline.selection import indicator, minimum, pick
 
 Column = Any
 SELECTIVE, FULL = RECOMPUTES.index("selective"), RECOMPUTES.index("full")
@@ -143,32 +143,32 @@ def activations(batch: Batch, heaviest: Stage, constants: TrainingConstants) -> 
     wide, eager = 1.0 + WIDE[run.precision], EAGER[run.framework]
     narrow = NARROW[run.precision] * STORES_NARROW[run.framework]
     full, selective = run.recompute == FULL, run.recompute == SELECTIVE
-    replicated_share = 1.0 + (layout.sequence_parallel > 0) * (1.0 / tp - 1.0)
+    replicated_share = pick(layout.sequence_parallel > 0, 1.0 / tp, 1.0)
     entry = 2.0 * model.hidden * replicated_share
     dropout = DROPPING[run.framework] * ((model.mlp_matrices == 2) & (model.moe_layers == 0))
     # Adapters on attention alone: frozen feed-forwards keep neither their inputs nor the product.
-    untrained = 1.0 * ((run.method >= LORA) & (run.lora_targets != ALL_LINEAR))
+    untrained = indicator((run.method >= LORA) & (run.lora_targets != ALL_LINEAR))
     feed = feed_token_bytes(batch, untrained)
     divided = attention_token_bytes(batch) + feed - narrow * narrow_token_bytes(batch)
     kept = (4.0 + dropout - narrow - untrained * (1.0 - narrow / 2)) * entry + divided * layer_share / tp
     flash = batch.levers.flash_attention_2 + batch.levers.flash_attention_3 > 0
     heads = model.full_layers * model.heads + model.window_layers * model.window_heads
-    scores = 5.0 * (heads + model.mla_layers * model.mla_heads) * layer_share * run.seq_len / tp * (1.0 - flash)
-    kept = kept * (1.0 + (run.framework == NANOTRON) * (constants.unfused - 1.0))
+    scores = (
+        5.0 * (heads + model.mla_layers * model.mla_heads) * layer_share * run.seq_len / tp * (1.0 - indicator(flash))
+    )
+    kept = kept * pick(run.framework == NANOTRON, constants.unfused, 1.0)
     whole = kept + scores
     chosen = kept + eager * (entry + _every_other_product(batch) * layer_share / tp - kept)
-    layer = whole + selective * (chosen - whole) + full * (entry - whole)
-    recomputed = full + selective * eager
+    layer = pick(full, entry, pick(selective, chosen, whole))
+    recomputed = pick(full, 1.0, eager * selective)
     gradients = feed * layer_share / tp
     # Rank r of p holds p - r micro-batches, p + (p - 2 r - 1) / v where v chunks of a stage are interleaved.
     chunks, rank = layout.virtual_pipeline, 1.0 - heaviest.has_table
-    held = layout.pp - rank + (chunks > 1) * ((layout.pp - 1 - 2 * rank) / chunks + rank)
+    held = layout.pp - rank + pick(chunks > 1, (layout.pp - 1 - 2 * rank) / chunks + rank, 0.0)
     flight = minimum(run.global_batch / (run.micro_batch * layout.dp), held)
-    eager_logit = constants.logit_eager + (batch.levers.torch_compile > 0) * (
-        constants.logit_compiled - constants.logit_eager
-    )
+    eager_logit = pick(batch.levers.torch_compile > 0, constants.logit_compiled, constants.logit_eager)
     logit = constants.logit_fused + eager * (eager_logit - constants.logit_fused)
-    logit = logit + (run.framework == LLM_FOUNDRY) * (constants.logit_in_place - logit)
+    logit = pick(run.framework == LLM_FOUNDRY, constants.logit_in_place, logit)
     return Activations(
         layers=tokens * wide * flight * (heaviest.layers * layer + heaviest.has_table * entry),
         working=tokens * wide * (recomputed * whole + gradients),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from roofline.columns import Layout, Model
-from roofline.selection import maximum, minimum
+from roofline.selection import indicator, maximum, minimum, pick
 
 Column = Any
 
@@ -59,17 +59,17 @@ def stage(model: Model, pp: Column, virtual: Column = None) -> Stage:
     layers = model.layers
     per = np.floor(layers / pp)
     left = layers - per * pp
-    uneven = (left > 0) * 1.0
+    uneven = indicator(left > 0)
     first, middle = per + uneven * (left == pp - 1), per + uneven
     if virtual is not None:
         chunks = pp * virtual
-        padded = uneven * ((layers + 2) / chunks == np.floor((layers + 2) / chunks))
-        first = first + padded * ((layers + 2) / pp - 1 - first)
-        middle = middle + padded * (first + 1 - middle)
+        padded = (left > 0) & ((layers + 2) / chunks == np.floor((layers + 2) / chunks))
+        first = pick(padded, (layers + 2) / pp - 1, first)
+        middle = pick(padded, first + 1, middle)
     table, head = model.embedding_params, model.lm_head_params
     one_layer = (model.total_params - table - head) / layers
-    inside = ((middle - first) * one_layer > maximum(table, head)) * (pp > 1)
-    return Stage(first + inside * (middle - first), 1.0 - inside, (pp == 1) * 1.0)
+    inside = ((middle - first) * one_layer > maximum(table, head)) & (pp > 1)
+    return Stage(pick(inside, middle, first), 1.0 - indicator(inside), indicator(pp == 1))
 
 
 def kv_heads(model: Model, tp: Column) -> KvHeads:
@@ -96,7 +96,7 @@ def shard(model: Model, layout: Layout, expert_shards: Column, heaviest: Stage, 
     attention = (model.attention_params - kv - latent) / tp + kv_here + latent
     moe, mlp = model.moe_layers, model.mlp_layers
     # Where every layer has a feed-forward, dense layers come first and the heaviest stage is made of MoE layers.
-    stacked = (moe + mlp >= every) * 1.0
+    stacked = indicator(moe + mlp >= every)
     moe_here = share * moe + stacked * (minimum(n, moe) - share * moe)
     moe_share = moe_here / (moe + (moe == 0))
     mlp_share = share + stacked * ((n - moe_here) / (mlp + (mlp == 0)) - share)

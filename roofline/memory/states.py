@@ -21,7 +21,7 @@ from roofline.codes import FRAMEWORKS, GRADIENT_DTYPES, LORA_TARGETS, METHODS, O
 from roofline.columns import Batch, Layout, Model
 from roofline.memory.shards import Shard
 from roofline.precision import FORMATS
-from roofline.selection import maximum
+from roofline.selection import indicator, maximum, pick
 
 Column = Any
 # Whether parameters are kept in fp32 and are their own master copy.
@@ -66,9 +66,9 @@ def recipe_bytes(batch: Batch) -> Bytes:
     assert run is not None
     wide = WIDE[run.precision]
     tuned = (run.framework == FSDP) & (run.method == FULL_FINETUNE) & (run.gradient_dtype != FP32_GRADIENTS)
-    pure = tuned * (1.0 - wide)
+    pure = (1.0 - wide) * tuned
     full = maximum(wide, FP32_PARAMETERS[run.framework] - pure)
-    accumulated = (run.gradient_dtype == FP32_GRADIENTS) * (2.0 + 2.0 * (run.framework == DEEPSPEED))
+    accumulated = pick(run.gradient_dtype == FP32_GRADIENTS, pick(run.framework == DEEPSPEED, 4.0, 2.0), 0.0)
     return Bytes(
         weight=2.0 + 2.0 * full,
         gradient=2.0 + accumulated + full * (2.0 - accumulated),
@@ -114,17 +114,17 @@ def states(batch: Batch, held: Shard, layers: Column) -> States:
     assert run is not None
     each = recipe_bytes(batch)
     ranks, expert_group = layout.dp * layout.cp, expert_ranks(layout)
-    sharded = [(layout.zero_stage >= stage) * 1.0 for stage in (1, 2, 3)]
+    sharded = [layout.zero_stage >= stage for stage in (1, 2, 3)]
     # What divides the dense and the expert part at each stage: 1 where the stage is not on.
-    dense_by = [1.0 + on * (1.0 / ranks - 1.0) for on in sharded]
-    experts_by = [1.0 + on * (1.0 / expert_group - 1.0) for on in sharded]
+    dense_by = [pick(on, 1.0 / ranks, 1.0) for on in sharded]
+    experts_by = [pick(on, 1.0 / expert_group, 1.0) for on in sharded]
     dense = held.total() - held.experts
-    frozen = (run.method >= LORA) * 1.0
-    quantised = run.method == QLORA
+    adapted = run.method >= LORA
+    frozen = indicator(adapted)
     adapters = frozen * adapter_params(model, run.lora_rank, run.lora_targets) * layers / (model.layers * layout.tp)
     frozen_bytes = FROZEN[run.precision]
-    table_bytes = each.weight + frozen * (maximum(frozen_bytes, 2.0) - each.weight)
-    base_bytes = each.weight + frozen * (frozen_bytes + quantised * (NF4 - frozen_bytes) - each.weight)
+    table_bytes = pick(adapted, maximum(frozen_bytes, 2.0), each.weight)
+    base_bytes = pick(adapted, pick(run.method == QLORA, NF4, frozen_bytes), each.weight)
     tables = held.table + held.head + held.rest
     weights = ((dense - tables) * base_bytes + tables * table_bytes + adapters * each.weight) * dense_by[2]
     trained, trained_experts = adapters + (1.0 - frozen) * dense, (1.0 - frozen) * held.experts
@@ -134,5 +134,5 @@ def states(batch: Batch, held: Shard, layers: Column) -> States:
         gradients=each.gradient * (trained * dense_by[1] + trained_experts * experts_by[1]),
         optimizer=each.optimizer * shard,
         largest_unit=maximum((dense - tables + held.experts) / layers, maximum(held.table, held.head)),
-        step_workspace=4.0 * shard * sharded[0] * (run.framework == DEEPSPEED),
+        step_workspace=4.0 * shard * (sharded[0] & (run.framework == DEEPSPEED)),
     )

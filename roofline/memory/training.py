@@ -15,7 +15,7 @@ from roofline.memory.activations import activations
 from roofline.memory.constants import TrainingConstants, training_constants
 from roofline.memory.shards import kv_heads, shard, stage
 from roofline.memory.states import DEEPSPEED, FP32_PARAMETERS, states
-from roofline.selection import maximum, minimum, pick
+from roofline.selection import indicator, maximum, minimum, pick
 
 Column = Any
 DEFINITIONS = ("allocated", "reserved", "nvidia_smi")
@@ -58,14 +58,14 @@ def training(batch: Batch, constants: TrainingConstants | None = None) -> Traini
     last = live.layers / layout.pp + maximum(live.working, live.loss)
     activation_bytes = maximum(first, last)
     unit = 2.0 * kept.largest_unit
-    gathered = (layout.zero_stage > 2) * (PREFETCHED + 1.0 + FP32_PARAMETERS[run.framework]) * unit
-    deepspeed = (run.framework == DEEPSPEED) * 1.0
-    buckets = deepspeed * (layout.zero_stage > 0) * constants.deepspeed_buckets
+    gathered = pick(layout.zero_stage > 2, (PREFETCHED + 1.0 + FP32_PARAMETERS[run.framework]) * unit, 0.0)
+    deepspeed = run.framework == DEEPSPEED
+    buckets = pick(deepspeed & (layout.zero_stage > 0), constants.deepspeed_buckets, 0.0)
     workspace = constants.workspace + gathered + kept.step_workspace + buckets
     allocated = kept.weights + kept.gradients + kept.optimizer + activation_bytes + workspace
-    groups = 1.0 * (layout.tp > 1) + (layout.pp > 1) + (layout.dp * layout.cp > 1) + (layout.ep > 1)
+    groups = sum(indicator(ranks > 1) for ranks in (layout.tp, layout.pp, layout.dp * layout.cp, layout.ep))
     libraries = constants.context + constants.communicator * groups
-    share = constants.fragmentation + deepspeed * (constants.deepspeed_fragmentation - constants.fragmentation)
+    share = pick(deepspeed, constants.deepspeed_fragmentation, constants.fragmentation)
     capacity = batch.gpu.memory_bytes
     # Short of memory, the allocator gives back what it had cached, down to what blocks lose by their sizes.
     left = maximum(capacity - allocated - libraries, LEAST_SLACK * allocated)

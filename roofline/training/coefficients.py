@@ -20,7 +20,7 @@ from roofline.ceilings import Column
 from roofline.codes import FRAMEWORKS, TRAINING_PRECISIONS
 from roofline.columns import Batch
 from roofline.hardware import Gpu
-from roofline.selection import maximum, minimum, missing, pick, some
+from roofline.selection import indicator, maximum, minimum, missing, pick, some
 from roofline.training.corrections import BASES, WIDTH_KINDS, Cell, Corrections, stored, stored_widths, tables
 from roofline.training.families import (
     ASSUMED_YEAR,
@@ -138,7 +138,7 @@ def resolve(batch: Batch, c: TrainingCoefficients) -> Rates:
     sixteen = minimum(precision, BF16)
     head_gemm = c.gemm[cell + sixteen]
     low_gemm = c.gemm[cell + precision]
-    kept = four * c["nvfp4_high_share"]  # products that a 4-bit recipe leaves in 16 bit
+    kept = indicator(four) * c["nvfp4_high_share"]  # products that a 4-bit recipe leaves in 16 bit
     mixed = low_gemm / (1.0 - kept + kept * (narrow * low_gemm) / (wide * head_gemm))
     year = minimum(
         maximum(pick(missing(training.framework_year), ASSUMED_YEAR, training.framework_year), FIRST_YEAR),
@@ -148,7 +148,7 @@ def resolve(batch: Batch, c: TrainingCoefficients) -> Rates:
     unfused = 1.0 - maximum(levers.fused_kernels, levers.torch_compile)
     moe_age = np.exp(c["moe_trend"] * age)
     host = c["host"] * (1.0 - GRAPHED * levers.cuda_graphs)
-    older_attention = (1.0 - c["fa2_share"]) * (gpu.peak_fp8 > 0) * (1.0 - levers.flash_attention_3)
+    older_attention = (1.0 - c["fa2_share"]) * (1.0 - levers.flash_attention_3) * (gpu.peak_fp8 > 0)
     return Rates(
         peak=pick(has_low, narrow, wide),
         head_peak=wide,

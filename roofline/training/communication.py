@@ -106,16 +106,21 @@ def route(group: Group, link: Links, rails: Column = 1.0) -> Route:
     """An all-gather or reduce-scatter in two levels: the network carries one share a near rank where `rails` is 1, all of it where 0."""
     inside = 1.0 - 1.0 / group.near
     across = (1.0 - 1.0 / group.islands) / (1.0 + rails * (group.near - 1.0))
-    latency = (group.near > 1) * (link.fast_latency + link.rank_latency * group.near)
-    latency = latency + (group.islands > 1) * (link.network_latency + link.rank_latency * group.islands)
+    latency = (link.fast_latency + link.rank_latency * group.near) * (group.near > 1)
+    latency = latency + (link.network_latency + link.rank_latency * group.islands) * (group.islands > 1)
     return Route(inside * link.fast + across * link.network, inside + across, latency)
+
+
+def _first_hops(group: Group, link: Links) -> Column:
+    """Latency of one message on each kind of link that the group crosses."""
+    return pick(group.ranks > 1, link.fast_latency, 0.0) + pick(group.islands > 1, link.network_latency, 0.0)
 
 
 def exchanged(nbytes: Column, group: Group, link: Links) -> Traffic:
     """All-to-all in which each rank holds `nbytes` bytes for all ranks."""
     share = nbytes / group.ranks
     inside, across = share * (group.near - 1.0), share * (group.ranks - group.near)
-    latency = (group.ranks > 1) * link.fast_latency + (group.islands > 1) * link.network_latency
+    latency = _first_hops(group, link)
     return Traffic(inside * link.fast + across * link.network + latency, inside + across, latency)
 
 
@@ -126,7 +131,7 @@ def dispatched(token_bytes: Column, top_k: Column, group: Group, link: Links, fa
     islands_hit = group.islands * -np.expm1(top_k * np.log1p(-1.0 / (group.islands + LONE)))
     inside = token_bytes * ranks_hit * (1.0 - 1.0 / group.near)
     across = token_bytes * islands_hit * (1.0 - 1.0 / group.islands)
-    latency = (group.ranks > 1) * link.fast_latency + (group.islands > 1) * link.network_latency
+    latency = _first_hops(group, link)
     return Traffic(inside * link.fast + far_cost * across * link.network + latency, inside + across, latency)
 
 
@@ -199,7 +204,7 @@ def adapter_parameters(batch: Batch, shape: Shape) -> Column:
     assert training is not None
     attention = 2.0 * model.hidden * shape.attention_layers + model.attention_params / model.hidden + shape.core_width
     feed_forward = model.mlp_layers * model.mlp_matrices * (model.hidden + model.mlp_width)
-    return training.lora_rank * (attention + (training.lora_targets > 0) * feed_forward) / (layout.tp * layout.pp)
+    return training.lora_rank * (attention + feed_forward * (training.lora_targets > 0)) / (layout.tp * layout.pp)
 
 
 def data_parallel(batch: Batch, shape: Shape, parallel: Parallel, link: Links) -> tuple[Traffic, Traffic]:
@@ -213,8 +218,8 @@ def data_parallel(batch: Batch, shape: Shape, parallel: Parallel, link: Links) -
     stored = pick(training.method == QLORA, NF4, BF16)
     sharded = layout.zero_stage >= 3
     # ZeRO-3 gathers what is stored; ZeRO-1 and 2 only what the optimizer changed; without sharding gradients are all-reduced: twice.
-    kept = pick(sharded, stored, (layout.zero_stage >= 1) * trained * BF16)
-    reduced = gradient * (2.0 - (layout.zero_stage >= 1))
+    kept = pick(sharded, stored, BF16 * trained * (layout.zero_stage >= 1))
+    reduced = gradient * pick(layout.zero_stage >= 1, 1.0, 2.0)
     ways = (
         route(parallel.dp, link, levers.hierarchical_allreduce),
         route(parallel.expert_dp, link, levers.hierarchical_allreduce),

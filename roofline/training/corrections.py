@@ -199,9 +199,9 @@ def locate(batch: Batch, c: Corrections) -> Located:
     """The correction of every scenario."""
     training, model = batch.training, batch.model
     assert training is not None
-    tuning = 1 * (training.method >= LORA)
+    tuning = pick(training.method >= LORA, 1, 0)
     precision = computed_precision(batch, c.integer[batch.gpu.code])
-    shape = (precision * F + training.framework) * (K * T) + T * (model.is_moe > 0) + tuning
+    shape = (precision * F + training.framework) * (K * T) + pick(model.is_moe > 0, T, 0) + tuning
     cell = batch.gpu.code * SHAPES + shape
     mark = signature(model)
     place = c.slots[_slot(mark)]

@@ -7,7 +7,7 @@ time = m x slowest stage + (p - 1) / v x mean stage.
 import numpy as np
 
 from roofline.ceilings import Column
-from roofline.selection import maximum, minimum
+from roofline.selection import maximum, minimum, pick
 
 
 def bubble_fraction(stages: Column, micro_batches: Column, chunks: Column = 1.0) -> Column:
@@ -31,7 +31,7 @@ def slowest_stage(layer_time: Column, ends_time: Column, layers: Column, stages:
     one = layer_time / layers
     whole = np.ceil(each) * chunks * one
     balanced = maximum(minimum(whole, np.ceil(layers / stages) * one), (layer_time + ends_time) / stages)
-    return balanced + (even | (stages <= 1)) * (layer_time / stages + ends_time - balanced)
+    return pick(even | (stages <= 1), layer_time / stages + ends_time, balanced)
 
 
 def pipeline_time(slowest: Column, mean: Column, stages: Column, micro_batches: Column, chunks: Column) -> Column:

@@ -104,9 +104,10 @@ def _host_time(batch: Batch, rates: Rates) -> Column:
     """Host time to launch the kernels of one micro-batch on one stage."""
     training, model = batch.training, batch.model
     assert training is not None
-    passes = 3.0 + (training.recompute == FULL)
-    converted = 1.0 + CONVERTING * (rates.casts > 0)
-    dense = rates.host * (KERNELS * converted + ADAPTER_KERNELS * (training.method >= LORA)) * model.layers
+    passes = pick(training.recompute == FULL, 4.0, 3.0)
+    converted = pick(rates.casts > 0, 1.0 + CONVERTING, 1.0)
+    adapters = pick(training.method >= LORA, ADAPTER_KERNELS, 0.0)
+    dense = rates.host * (KERNELS * converted + adapters) * model.layers
     local = model.experts / batch.layout.ep
     launched = local * GROUPED_EXPERTS / (local + GROUPED_EXPERTS)
     routed = rates.moe_host * (MOE_KERNELS + rates.expert_kernels * launched) * model.moe_layers
@@ -149,7 +150,7 @@ def _exposed_per_micro_batch(batch: Batch, parts: Parts, traffic: Communication,
     """Traffic of one micro-batch on one stage that computation does not hide: tensor, context, expert and pipeline dimensions."""
     layout, training, on = batch.layout, batch.training, batch.levers.comm_overlap
     assert training is not None
-    passes = 2.0 + (training.recompute == FULL)
+    passes = pick(training.recompute == FULL, 3.0, 2.0)
     window = parts.products / layout.pp
     tp = exposed(traffic.tp.time * passes, window, c["tp_hidden"] * on)
     cp = exposed(traffic.cp.time * (passes + 1.0), window, c["cp_hidden"] * on)

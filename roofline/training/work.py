@@ -12,7 +12,7 @@ import numpy as np
 from roofline.ceilings import Column, OpTime, overlapped
 from roofline.codes import FRAMEWORKS, METHODS, RECOMPUTES
 from roofline.columns import Batch
-from roofline.selection import maximum, minimum
+from roofline.selection import indicator, maximum, minimum, pick
 from roofline.training.coefficients import Rates
 
 BF16 = 2.0  # bytes of an activation
@@ -65,7 +65,7 @@ def shape_of(batch: Batch) -> Shape:
     assert training is not None
     tokens = training.micro_batch * training.seq_len / layout.cp
     near = minimum(training.seq_len, model.window)
-    selective = 1.0 * (training.recompute == SELECTIVE)
+    selective = indicator(training.recompute == SELECTIVE)
     width = (
         model.full_layers * model.heads * model.v_dim + model.window_layers * model.window_heads * model.window_v_dim
     )
@@ -75,12 +75,13 @@ def shape_of(batch: Batch) -> Shape:
         split=1.0 / (1.0 + layout.sequence_parallel * (layout.tp - 1.0)),
         expert_tokens=tokens * layout.expert_tp / layout.tp,
         expert_hidden=minimum(maximum(np.rint(model.expert_params / expert_columns), 1.0), model.hidden),
-        trained=1.0 - (training.method >= LORA),
+        trained=1.0 - indicator(training.method >= LORA),
         attention_layers=model.full_layers + model.window_layers + model.mla_layers,
         core_width=width + model.mla_layers * model.mla_heads * model.mla_v_dim,
         pairs=0.5 * training.seq_len * (training.seq_len + 1.0),
         near_pairs=near * (training.seq_len - 0.5 * (near - 1.0)),
-        again=1.0 * (training.recompute == FULL) + EVERY_OTHER * selective * (training.framework == TORCHTITAN),
+        again=indicator(training.recompute == FULL)
+        + selective * pick(training.framework == TORCHTITAN, EVERY_OTHER, 0.0),
         modules=selective,
     )
 
@@ -277,11 +278,8 @@ def dequantisation(batch: Batch, rates: Rates, shape: Shape) -> Operator:
     """4-bit base weights become 16 bit before each use, in the forward and in the backward pass (QLoRA)."""
     model, training = batch.model, batch.training
     assert training is not None
-    weights = (
-        (training.method == QLORA)
-        * (model.total_params - model.embedding_params - model.lm_head_params)
-        / batch.layout.tp
-    )
+    quantised = model.total_params - model.embedding_params - model.lm_head_params
+    weights = pick(training.method == QLORA, quantised / batch.layout.tp, 0.0)
     work = _streamed((0.5 + 2.0 * BF16) * rates.dequantise * weights, batch, rates)
     return Operator("dequantisation", work, 1.0, 1.0, shape.again, True, False)
 
@@ -298,4 +296,4 @@ def misalignment(shape: Shape) -> Column:
     """Extra time, as a share of the products' time, of a number of tokens that is no multiple of eight: the product of
     the weight gradient sums over them."""
     eighths = shape.tokens * ALIGNMENT
-    return (eighths != np.floor(eighths)) * ((MISALIGNED - 1.0) / 3.0)
+    return pick(eighths != np.floor(eighths), (MISALIGNED - 1.0) / 3.0, 0.0)
