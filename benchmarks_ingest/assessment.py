@@ -18,7 +18,7 @@ from benchmarks_ingest.resolving import Books
 from benchmarks_ingest.scenarios import run_scenario
 from predictions.services import predict_many
 from roofline import precision as formats
-from roofline.audit import HOURS_PER_YEAR, wasted_gpu_hours
+from roofline.audit import wasted_gpu_hours
 
 TOLERATED = 0.10  # a gap within this needs no explanation
 PEAKS = {"fp8": "fp8", "mxfp8": "fp8", "nvfp4": "fp4", "mxfp4": "fp4", "fp32": "fp32", "tf32": "tf32"}
@@ -143,7 +143,7 @@ def _waste(run: MeasuredRun, figures: list[RunFigure], answer: Mapping[str, Any]
     achievable = max((found[0] if found else figure.predicted) * scale, figure.measured * scale)
     price = (answer.get("cost") or {}).get("price") or {}
     rate = usd if usd is not None else price.get("usd_per_gpu_hour")
-    hours = wasted_gpu_hours(figure.measured * scale, achievable, run.gpu_count, HOURS_PER_YEAR)
+    hours = wasted_gpu_hours(figure.measured * scale, achievable, run.gpu_count)
     return Waste(
         quantity=figure.quantity,
         achieved=figure.measured * scale,

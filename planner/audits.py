@@ -9,8 +9,9 @@ from django.utils.translation import gettext_lazy
 
 from planner.records import record_of
 from predictions.services import Gatherer
-from roofline.audit import CLAIMS, Subject, audit
+from roofline.audit import ADAPTER_FLOPS, CLAIMS, TRAINED_FLOPS, Record, Subject, audit, peak_of
 from roofline.errors import ScenarioError
+from roofline.precision import FORMATS
 from roofline.question import Question
 
 CLAIM_LABELS = {
@@ -30,8 +31,7 @@ VERDICT_CLASSES = {
     "beyond the roof": "bad",
     "inconsistent": "bad",
 }
-# Bytes of a parameter where a claim does not say how its weights are stored: 16 bit.
-SIXTEEN_BIT = 2.0
+READINGS = ("bf16", "fp8", "fp4")  # types in which a claim about training may be meant
 
 
 def claim_audit(
@@ -51,19 +51,27 @@ def claim_audit(
 
 
 def subject_of(question: Question) -> Subject:
-    """What the claim is about: the model at 16 bit, the machine, the arithmetic that is claimed."""
-    scenario = question.scenario
-    serving = scenario.workload == "inference"
-    precision = str(scenario.get("inference.activations" if serving else "training.precision", "bf16"))
+    """What the claim is about: the weights that a token uses as they are stored, the machine, the arithmetic."""
+    serving = question.scenario.workload == "inference"
+    get = question.scenario.get
+    precision = str(get("inference.activations" if serving else "training.precision", "bf16"))
+    records = {} if serving else {dtype: _record(question, dtype) for dtype in READINGS}
+    known = {dtype: record for dtype, record in records.items() if record}
     return Subject(
-        workload=scenario.workload,
+        workload=question.scenario.workload,
         model=question.model,
         gpu=question.gpu,
-        gpus=int(scenario.get("gpu_count") or 1),
+        gpus=int(get("gpu_count") or 1),
         precision=precision,
-        weight_bytes=SIXTEEN_BIT * float(question.model.total_params),
-        record=None if serving else record_of(moe=bool(question.model.is_moe), architecture=question.gpu.architecture),
+        weight_bytes=FORMATS[get("inference.weights", "bf16")].body * float(question.model.active_params),
+        record=known.get(peak_of(precision)),
+        other_records=known,
+        flops_per_param=ADAPTER_FLOPS if get("training.method") in ("lora", "qlora") else TRAINED_FLOPS,
     )
+
+
+def _record(question: Question, dtype: str) -> Record | None:
+    return record_of(moe=bool(question.model.is_moe), architecture=question.gpu.architecture, dtype=dtype)
 
 
 def verdict_class(verdict: str) -> str:

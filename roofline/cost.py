@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 from roofline.columns import Column
 from roofline.selection import minimum, missing, pick
-from roofline.units import HOUR, KILO, MEGA
-
-HOURS_PER_YEAR = 8760.0
+from roofline.units import HOUR, HOURS_PER_YEAR, KILO, MEGA
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ from roofline.audit import CLAIMS
 from roofline.errors import ScenarioError
 
 SIDES = ("claim", "before")
+SETUP = ("model", "gpu", "gpu_count", "training.precision", "training.method", "inference.weights")
 EXAMPLES = (
     (
         "70B, 64 × H100: 1,923 tokens/s/GPU",
@@ -50,9 +51,7 @@ def audit_page(request: HttpRequest) -> HttpResponse:
     except ScenarioError as error:
         errors = error.fields
     context["form"] = plan_form(scenario, errors=errors)
-    context["basic"] = [
-        entry for entry in context["form"].first if entry.name in ("model", "gpu", "gpu_count", "training.precision")
-    ]
+    context["basic"] = [entry for entry in context["form"].first if entry.name in SETUP]
     context["basic"] += [
         entry for group in context["form"].groups for entry in group.inputs if entry.name.startswith("model_size.")
     ]

@@ -141,3 +141,18 @@ def test_a_missing_page_has_the_same_frame(client: Client) -> None:
     page = client.get("/no-such-page/")
     assert page.status_code == 404
     assert "Rooftree" in page.content.decode()
+
+
+def test_audit_reads_the_weights_that_a_token_uses(client: Client) -> None:
+    """671 B parameters in FP8 of which 37 B are active: 8 H200 read those in a millisecond, not all in 18."""
+    scenario = "model=deepseek-ai/DeepSeek-V3&gpu=h200-sxm&gpu_count=8"
+    assert client.get(f"/audit.json?{scenario}&claim.tpot_s=0.010").json()["verdict"] == "plausible"
+    assert client.get(f"/audit.json?{scenario}&claim.tpot_s=0.0002").json()["verdict"] == "beyond the roof"
+    narrow = "model_size.params_b=70&gpu_count=1&inference.weights=int4_g128"
+    assert client.get(f"/audit.json?{narrow}&claim.tpot_s=0.015").json()["verdict"] == "plausible"
+
+
+def test_audit_page_lets_the_workload_change(client: Client) -> None:
+    """The precision of the training that was shown does not follow into serving."""
+    query = "form_workload=training&workload=inference&training.precision=bf16&model_size.params_b=70&claim.tpot_s=1"
+    assert client.get(f"/audit/?{query}").status_code == 200

@@ -80,3 +80,69 @@ def test_faster_than_the_weights_can_be_read() -> None:
 def test_unknown_figure_is_refused() -> None:
     with pytest.raises(KeyError):
         audit.audit(subject("training", "h100-sxm5-80gb", 1, 1e9), {"happiness": 1})
+
+
+def kinds(report: dict) -> list[tuple[str, str]]:
+    return [(finding["kind"], finding["quantity"]) for finding in report["findings"]]
+
+
+def test_finance_price_stays_beside_the_reading() -> None:
+    claim = {"tokens_per_s_per_gpu": 1923, "time_days": 8, "usd_saved": 240_000}
+    report = audit.audit(
+        subject("training", "h100-sxm5-80gb", 64, 70e9, record=RECORD),
+        claim,
+        {"tokens_per_s_per_gpu": 847, "time_days": 18},
+    )
+    assert report["verdict"].endswith("; but $15.63 per GPU-hour is above the market ($0.50 to $12.00)")
+
+
+def test_a_reading_repairs_only_its_own_kind() -> None:
+    claim = {"tpot_s": 1e-5, "tokens_per_s": 820, "usd_per_million_tokens": 0.73}
+    report = audit.audit(subject("inference", "a100-sxm4-80gb", 8, 13e9), claim)
+    assert ("reading", "usd_per_gpu_hour_claimed") in kinds(report)
+    assert report["verdict"] == "beyond the roof"
+
+
+def test_waste_without_a_gain_is_no_division() -> None:
+    claim = {"mfu": 0.4, "usd_wasted_per_year": 1.0}
+    report = audit.audit(subject("training", "h100-sxm5-80gb", 8, 70e9), claim, {"mfu": 0.4})
+    assert ("inconsistent", "gpu_hours_wasted") in kinds(report)
+    assert report["verdict"] == "inconsistent"
+
+
+def test_speculation_explains_a_token_below_the_floor() -> None:
+    floor = 26e9 / presets()["a100-sxm4-80gb"].bandwidth
+    report = audit.audit(subject("inference", "a100-sxm4-80gb", 1, 13e9), {"tpot_s": floor / 2})
+    assert report["verdict"] == "plausible only if each step yields 2.0 tokens, as speculative decoding can"
+
+
+def test_stated_hourly_price_is_held_against_market_and_tokens() -> None:
+    claim = {"usd_per_hour": 80.0, "usd_per_million_tokens": 1.0, "tokens_per_s": 2222.0}
+    report = audit.audit(subject("inference", "h100-sxm5-80gb", 8, 70e9), claim)
+    assert values(report)["usd_per_gpu_hour_stated_claimed"] == pytest.approx(10.0)
+    assert ("inconsistent", "usd_per_hour_ratio_claimed") in kinds(report)  # $8 of tokens an hour
+    assert audit.audit(subject("inference", "h100-sxm5-80gb", 8, 70e9), {"usd_per_hour": 1.0})["verdict"] == (
+        "inconsistent"
+    )
+
+
+def test_requests_in_flight_follow_from_speed_and_pace() -> None:
+    claim, before = {"tpot_s": 0.047, "tokens_per_s": 2140}, {"tpot_s": 0.142, "tokens_per_s": 820}
+    found = values(audit.audit(subject("inference", "a100-sxm4-80gb", 8, 13e9), claim, before))
+    assert (round(found["concurrency_before"]), round(found["concurrency_after"])) == (116, 101)
+
+
+def test_serving_rate_above_every_peak_breaks_the_roof() -> None:
+    about = subject("inference", "h100-sxm5-80gb", 1, 70e9)
+    about.model.flops_per_token = 140e9
+    most = presets()["h100-sxm5-80gb"].peak("fp8") / 140e9
+    assert audit.audit(about, {"tokens_per_s": 0.9 * most})["verdict"] == "plausible"
+    assert audit.audit(about, {"tokens_per_s": 1.1 * most})["verdict"] == "beyond the roof"
+
+
+def test_adapters_cost_four_flops_a_parameter() -> None:
+    about = audit.Subject(
+        "training", model(70e9), presets()["h100-sxm5-80gb"], 8, "bf16", 0.0, flops_per_param=audit.ADAPTER_FLOPS
+    )
+    report = audit.audit(about, {"tokens_per_s_per_gpu": 1000})
+    assert values(report)["tflops_per_gpu"] == pytest.approx(4 * 70e9 * 1000 / 1e12)
