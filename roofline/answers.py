@@ -10,7 +10,7 @@ import numpy as np
 
 from roofline import serving, training
 from roofline.codes import BOUNDS
-from roofline.intervals import interval
+from roofline.intervals import cost_interval, interval
 from roofline.question import Question
 from roofline.units import GIB, MEGA
 from roofline.versions import release_year
@@ -66,7 +66,10 @@ def answer(question: Question, choice: Choice, *, detail: bool) -> Json:
     body["bound"] = _bound(shares)
     body["operators"] = _operators(question, choice) if detail else []
     body["cost"] = _cost(question, choice)
-    body["interval"] = interval(question, choice, body[question.scenario.workload])
+    figures = body[question.scenario.workload]
+    body["interval"] = interval(question, choice, figures)
+    if body["cost"]:
+        body["cost"]["interval"] = cost_interval(body["cost"], figures, body["interval"])
     _warn(question, choice)
     body["warnings"] = question.warnings
     return body
@@ -108,8 +111,6 @@ def _note_choice(question: Question, choice: Choice) -> None:
             continue
         if path not in question.scenario.values or question.scenario.origins.get(path) == "chosen":
             question.scenario.choose(path, getattr(choice.candidate, name))
-    if question.scenario.get("inference.concurrency") == "max":
-        question.scenario.values["inference.concurrency"] = "max"
 
 
 def _memory(question: Question, choice: Choice) -> Json:
@@ -128,17 +129,12 @@ def _memory(question: Question, choice: Choice) -> Json:
 
 def _training(choice: Choice) -> Json:
     speed = choice.result.speed
-    productive = _productive(choice)
     names = ("tokens_per_s", "tokens_per_s_per_gpu", "step_time_s", "tflops_per_gpu", "mfu", "hfu")
     return {
         **{name: number(getattr(speed, name)) for name in names},
         "mfu_definition": speed.mfu_definition,
-        "time_to_train_s": number(speed.time_to_train_s / productive),
+        "time_to_train_s": number(speed.time_to_train_s / choice.productive),
     }
-
-
-def _productive(choice: Choice) -> float:
-    return float(choice.productive)
 
 
 INFERENCE_NAMES = (

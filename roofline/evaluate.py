@@ -50,8 +50,12 @@ class Evaluation:
 
 
 def evaluate(batch: Batch, gpus: tuple[Gpu, ...], business: Business, *, slowdown: Column = 1.0) -> Evaluation:
-    """Evaluate `batch`, whose GPU codes index `gpus`. `slowdown` multiplies every time (a calibration); shapes
-    broadcast."""
+    """Evaluate `batch`, whose GPU codes index `gpus`. `slowdown` multiplies every time of the hardware (a calibration);
+    shapes broadcast.
+
+    What does not come from the hardware keeps its pace: arriving requests and the data loader are given to the engine
+    as many times faster as all times are stretched afterwards.
+    """
     if batch.training is not None:
         return _evaluate_training(batch, gpus, business, slowdown)
     return _evaluate_serving(batch, gpus, business, slowdown)
@@ -60,7 +64,7 @@ def evaluate(batch: Batch, gpus: tuple[Gpu, ...], business: Business, *, slowdow
 def _evaluate_training(batch: Batch, gpus: tuple[Gpu, ...], business: Business, slowdown: Column) -> Evaluation:
     assert batch.training is not None
     held = memory.training(batch)
-    speed = _slower(training.predict(batch, training.load(gpus)), slowdown)
+    speed = _slower(training.predict(_hurried(batch, slowdown), training.load(gpus)), slowdown)
     watts = busy_power(batch.gpu.tdp_watts, batch.gpu.idle_watts, speed.compute_share + speed.memory_share)
     spent = cost(
         gpus=batch.layout.gpus,
@@ -76,7 +80,7 @@ def _evaluate_training(batch: Batch, gpus: tuple[Gpu, ...], business: Business, 
 
 def _evaluate_serving(batch: Batch, gpus: tuple[Gpu, ...], business: Business, slowdown: Column) -> Evaluation:
     held = memory.serving(batch)
-    speed = _slower(_served(batch, held, serving.load(gpus)), slowdown)
+    speed = _slower(_served(_hurried(batch, slowdown), held, serving.load(gpus)), slowdown)
     watts = busy_power(batch.gpu.tdp_watts, batch.gpu.idle_watts, speed.busy * maximum(speed.mbu, speed.mfu))
     spent = cost(
         gpus=batch.layout.gpus,
@@ -102,9 +106,24 @@ def _served(batch: Batch, held: memory.ServingMemory, coefficients: serving.Serv
     return serving.predict(replace(batch, serving=replace(load, concurrency=most)), held, coefficients)
 
 
+def _is_one(factor: Column) -> bool:
+    return np.ndim(factor) == 0 and bool(factor == 1.0)
+
+
+def _hurried(batch: Batch, factor: Column) -> Batch:
+    """The batch with requests and training data arriving `factor` times as fast."""
+    if _is_one(factor):
+        return batch
+    if batch.training is not None:
+        faster = batch.training.data_loader_bytes_per_s * factor
+        return replace(batch, training=replace(batch.training, data_loader_bytes_per_s=faster))
+    assert batch.serving is not None
+    return replace(batch, serving=replace(batch.serving, request_rate=batch.serving.request_rate * factor))
+
+
 def _slower(speed: Record, factor: Column) -> Record:
-    """All times multiplied by `factor`, all rates and shares of a peak divided by it; an offered request rate stays."""
-    if np.ndim(factor) == 0 and factor == 1.0:
+    """All times multiplied by `factor`, all rates and shares of a peak divided by it."""
+    if _is_one(factor):
         return speed
     for name in TIMES:
         if hasattr(speed, name):

@@ -17,8 +17,17 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 LEVEL = 0.8
+# Least distance of an end from the figure: near no measured run, errors of other runs may all lean to one side.
+MARGIN = 0.01
 TRAINING_RATES = ("tokens_per_s", "tokens_per_s_per_gpu", "tflops_per_gpu", "mfu", "hfu")
 TRAINING_TIMES = ("step_time_s", "time_to_train_s")
+# Costs follow from a speed and an exact price: they are as uncertain as the speed, the other way round.
+COST_OF = {
+    "usd_per_run": "tokens_per_s",
+    "usd_per_million_output_tokens": "output_tokens_per_s",
+    "usd_per_million_total_tokens": "total_tokens_per_s",
+}
+OFFERED = ("output_tokens_per_s", "output_tokens_per_s_per_gpu", "total_tokens_per_s", "requests_per_s")
 # Headline figure -> the quantity of the validation whose left-out errors it shares: closed loop, and a given
 # request rate.
 SERVING = {
@@ -44,7 +53,29 @@ def interval(question: Question, choice: Choice, figures: Json) -> Json:
     bounds = _training if question.scenario.workload == "training" else _serving
     factors, basis = bounds(question, choice)
     pairs = {name: _pair(figures[name], *pair) for name, pair in factors.items()}
+    _cap_offered(question, figures, pairs)
     return {"level": LEVEL, **pairs, "basis": basis}
+
+
+def _cap_offered(question: Question, figures: Json, pairs: dict[str, list[float] | None]) -> None:
+    """No more requests are answered than arrive (but for the margin that every pair keeps)."""
+    rate = question.scenario.get("inference.request_rate_per_s")
+    answered = figures.get("requests_per_s")
+    for name in OFFERED:
+        pair = pairs.get(name)
+        if rate and answered and pair:
+            pair[1] = min(pair[1], figures[name] * max(rate / answered, 1.0 + MARGIN))
+
+
+def cost_interval(costs: Json, figures: Json, pairs: Json) -> Json:
+    """Level, and a pair (low, high) for each figure of `costs` that follows from one of `figures` with its pair."""
+    found: Json = {"level": LEVEL}
+    for name, follows in COST_OF.items():
+        speed = follows if follows in figures else "tokens_per_s"  # training has one speed
+        cost, pair = costs.get(name), pairs.get(speed)
+        if cost is not None and pair:
+            found[name] = [cost * figures[speed] / pair[1], cost * figures[speed] / pair[0]]
+    return found
 
 
 Factors = dict[str, tuple[float, float]]
@@ -66,10 +97,6 @@ def _serving(question: Question, choice: Choice) -> tuple[Factors, str]:
         factors[name] = (float(low), float(high))
     near = serving_intervals.nearness(choice.batch, coefficients)
     return factors, BASES[int(near)]
-
-
-# Least distance of an end from the figure: near no measured run, errors of other runs may all lean to one side.
-MARGIN = 0.01
 
 
 def _pair(value: float | None, low: float, high: float) -> list[float] | None:

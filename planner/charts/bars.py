@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 from planner.charts.base import Figure, Result, layout
 
+LABEL_ROW = 64  # characters that fit below a chart, all its bars together
+SHORTEST_LABEL, MOST_LABEL_LINES = 9, 4
 PARTS = ("weights", "gradients", "optimizer", "activations", "kv_cache", "runtime")
 
 
@@ -42,6 +46,14 @@ def capacity_mark(result: Result) -> float:
     return round(1000 * capacity / (max(capacity, total) or 1.0), 2)
 
 
+def _name_axis(names: Sequence[str]) -> dict[str, Any]:
+    """Bars by their place, so that two scenarios of one name stay two, with their names in short lines below."""
+    width = max(SHORTEST_LABEL, LABEL_ROW // max(len(names), 1))
+    lines = [textwrap.wrap(name, width, max_lines=MOST_LABEL_LINES, placeholder="…") for name in names]
+    ticks = ["<br>".join(escape(line) for line in label) for label in lines]
+    return {"tickvals": list(range(len(names))), "ticktext": ticks, "tickangle": 0}
+
+
 def compare_bars(
     names: Sequence[str],
     values: Sequence[float | None],
@@ -49,14 +61,15 @@ def compare_bars(
     unit: str,
     baseline: int,
 ) -> Figure:
-    """One bar a scenario with the whiskers of its interval; the baseline is drawn in the accent."""
-    up = [pair[1] - value if pair and value is not None else 0 for pair, value in zip(pairs, values, strict=True)]
-    down = [value - pair[0] if pair and value is not None else 0 for pair, value in zip(pairs, values, strict=True)]
+    """One bar a scenario with the whiskers of its interval, where it is known; the baseline is drawn in the accent."""
+    up = [pair[1] - value if pair and value is not None else None for pair, value in zip(pairs, values, strict=True)]
+    down = [value - pair[0] if pair and value is not None else None for pair, value in zip(pairs, values, strict=True)]
     bar = {
         "type": "bar",
-        "x": list(names),
+        "x": list(range(len(names))),
         "y": list(values),
-        "hovertemplate": "%{x}: %{y:,.3~s} " + unit + "<extra></extra>",
+        "hovertext": [escape(name) for name in names],
+        "hovertemplate": "%{hovertext}: %{y:,.3~s} " + unit + "<extra></extra>",
         "marker": {"color": ["var:accent" if index == baseline else "var:line-strong" for index in range(len(names))]},
         "error_y": {
             "type": "data",
@@ -67,7 +80,8 @@ def compare_bars(
             "thickness": 1.5,
         },
     }
-    return {"data": [bar], "layout": layout("", unit, yaxis={"rangemode": "tozero"}) | {"bargap": 0.4, "height": 280}}
+    frame = layout("", unit, xaxis=_name_axis(names), yaxis={"rangemode": "tozero"})
+    return {"data": [bar], "layout": frame | {"bargap": 0.4, "height": 300}}
 
 
 def stacked_memory(names: Sequence[str], results: Sequence[Result]) -> Figure:
@@ -76,14 +90,16 @@ def stacked_memory(names: Sequence[str], results: Sequence[Result]) -> Figure:
         {key: (result["memory"]["per_gpu"].get(f"{key}_bytes") or 0) / 2**30 for key in (*PARTS, "capacity")}
         for result in results
     ]
+    places = list(range(len(names)))
     data: list[dict[str, Any]] = [
         {
             "type": "bar",
             "name": key.replace("_", " "),
-            "x": list(names),
+            "x": places,
             "y": [row[key] for row in gib],
+            "hovertext": [escape(name) for name in names],
             "marker": {"color": f"var:part-{'kv' if key == 'kv_cache' else key}"},
-            "hovertemplate": "%{x}: %{y:,.3~r} GiB<extra>" + key.replace("_", " ") + "</extra>",
+            "hovertemplate": "%{hovertext}: %{y:,.3~r} GiB<extra>" + key.replace("_", " ") + "</extra>",
         }
         for key in PARTS
         if any(row[key] for row in gib)
@@ -93,7 +109,7 @@ def stacked_memory(names: Sequence[str], results: Sequence[Result]) -> Figure:
             "type": "scatter",
             "mode": "markers",
             "name": "capacity",
-            "x": list(names),
+            "x": places,
             "y": [row["capacity"] for row in gib],
             "marker": {"symbol": "line-ew-open", "size": 40, "color": "var:ink", "line": {"width": 2}},
             "hovertemplate": "capacity %{y:,.3~r} GiB<extra></extra>",
@@ -101,6 +117,6 @@ def stacked_memory(names: Sequence[str], results: Sequence[Result]) -> Figure:
     )
     return {
         "data": data,
-        "layout": layout("", "GiB per GPU", yaxis={"rangemode": "tozero"})
+        "layout": layout("", "GiB per GPU", xaxis=_name_axis(names), yaxis={"rangemode": "tozero"})
         | {"barmode": "stack", "bargap": 0.4, "height": 320},
     }

@@ -25,8 +25,9 @@ class Roof:
 
 
 def interval_of(result: Result, key: str) -> tuple[float, float] | None:
-    """The interval of a headline figure, where one is known."""
-    pair = (result.get("interval") or {}).get(key)
+    """The interval of a headline figure or of a cost, where one is known."""
+    costs = (result.get("cost") or {}).get("interval") or {}
+    pair = (result.get("interval") or {}).get(key) or costs.get(key)
     return (pair[0], pair[1]) if pair else None
 
 

@@ -65,8 +65,14 @@ def test_best_is_marked_only_beyond_the_ranges() -> None:
 
 def test_whiskers_reach_the_ends_of_the_range() -> None:
     bar = compare_bars(["a", "b"], [10.0, None], [(9.0, 12.0), None], "tokens/s", 0)["data"][0]
-    assert (bar["error_y"]["array"], bar["error_y"]["arrayminus"]) == ([2.0, 0], [1.0, 0])
+    assert (bar["error_y"]["array"], bar["error_y"]["arrayminus"]) == ([2.0, None], [1.0, None])
     assert bar["marker"]["color"][0] == "var:accent"
+
+
+def test_bars_of_one_name_stand_apart() -> None:
+    figure = compare_bars(["70B <a>", "70B <a>"], [1.0, 2.0], [None, None], "tokens/s", 0)
+    assert figure["data"][0]["x"] == [0, 1]
+    assert figure["layout"]["xaxis"]["ticktext"] == ["70B &lt;a&gt;"] * 2
 
 
 def test_an_unanswerable_scenario_keeps_its_column(client: Client) -> None:
