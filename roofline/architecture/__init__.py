@@ -3,6 +3,7 @@
 from roofline.architecture.checkpoint import checkpoint_bytes, quantized_params
 from roofline.architecture.errors import InvalidConfig, UnknownModel, UnsupportedArchitecture
 from roofline.architecture.hints import from_hint
+from roofline.architecture.labels import labelled, stated_size, words
 from roofline.architecture.layers import Attention, FeedForward, Layer, LayerGroup, Recurrent
 from roofline.architecture.model import Architecture
 from roofline.architecture.parse import parse
@@ -24,10 +25,13 @@ __all__ = [
     "checkpoint_bytes",
     "configurations",
     "from_hint",
+    "labelled",
     "nearest_names",
     "parse",
     "presets",
     "quantized_params",
     "resolve",
+    "stated_size",
     "typical",
+    "words",
 ]

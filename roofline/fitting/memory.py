@@ -24,12 +24,12 @@ from roofline.units import GIB
 from roofline.validation.memory_table import (
     FOLDS,
     Start,
-    UnderSpecifiedError,
     batch_of,
     fold_of,
     shipped_rows,
     start_of,
 )
+from roofline.validation.model_labels import UnderSpecified
 
 # Where the fit starts and what it is drawn to: from reading what engines allocate (docs/algorithms/memory.md).
 PRIOR = ServingConstants(
@@ -85,9 +85,9 @@ class Logs:
         for row in rows:
             try:
                 start = start_of(row)
-            except UnderSpecifiedError:
+            except UnderSpecified:
                 continue
-            if start.engine == "vllm" and "MODEL INFERRED" not in row.get("note", ""):
+            if start.engine == "vllm" and not start.guessed and "MODEL INFERRED" not in row.get("note", ""):
                 self.starts.append(start)
                 used.append(row)
         self.batch = batch_of(self.starts)
@@ -148,7 +148,7 @@ def fold_constants() -> tuple[ServingConstants, ...]:
 def _fold(row: Mapping[str, str]) -> int | None:
     try:
         return fold_of(start_of(row))
-    except UnderSpecifiedError:
+    except UnderSpecified:
         return None
 
 

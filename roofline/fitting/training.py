@@ -78,7 +78,7 @@ def fold_of(run: Run) -> int:
 
 def usable(run: Run) -> bool:
     """Whether a fit may use the speed of a run."""
-    guessed = (
+    guessed = run.guessed or (
         not run.row.get("model_id") and not run.row.get("config_json") and "layers=" not in run.row.get("arch_hint", "")
     )
     return run.speed == run.speed and not guessed and not any(word in run.row.get("notes", "") for word in UNUSABLE)

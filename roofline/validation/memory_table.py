@@ -5,10 +5,7 @@ Only what a person knows before the start is an input (INPUTS); everything else 
 stays unread here.
 """
 
-import csv
-import json
 import math
-import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +21,9 @@ from roofline.hardware import Gpu as Accelerator
 from roofline.hardware import presets
 from roofline.memory.checkpoint import stored_bytes
 from roofline.units import GIB
+from roofline.validation import tables
+from roofline.validation.gpu_labels import gpu_labelled, stated_memory
+from roofline.validation.model_labels import UnderSpecified, configured, is_typical, named, sized
 from roofline.versions import release_year
 
 Row = Mapping[str, str]
@@ -69,6 +69,15 @@ PLAIN = {
     "auto": "bf16",
     "float32": "fp32",
 }
+ENGINE_WORDS = (
+    ("vllm", "vllm"),
+    ("sglang", "sglang"),
+    ("tensorrt", "tensorrt_llm"),
+    ("trt", "tensorrt_llm"),
+    ("llama.cpp", "llama_cpp"),
+    ("llamacpp", "llama_cpp"),
+    ("ollama", "llama_cpp"),
+)
 KV_WORDS = {
     "auto": "bf16",
     "": "bf16",
@@ -84,10 +93,6 @@ LARGE_GPU = 70 * GIB
 TOKENS_LARGE, TOKENS_SMALL = 8192.0, 2048.0  # max_num_batched_tokens by default, by the size of the GPU
 DEFAULT_LENGTH = 8192.0
 FOLDS = 10
-
-
-class UnderSpecifiedError(ValueError):
-    """A row leaves out what a prediction needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +111,8 @@ class Start:
     utilization: float  # nan where not stated: then nothing is said of the cache
     max_model_len: float
     weight_bytes: float  # of the checkpoint, where its configuration names exceptions; else nan
+    size_only: bool = False  # typical dimensions of a stated size: nothing is said of the cache
+    guessed: bool = False  # only a name or a size says which model it is
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -126,52 +133,44 @@ def fold_of(start: Start) -> int:
 
 
 def read_rows(path: str | Path) -> list[dict[str, str]]:
-    """The rows of a table."""
-    with Path(path).open(encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines))
+    """The rows of a table; blank where a cell is."""
+    return tables.read(path, "serving_memory")
 
 
 def shipped_rows() -> list[dict[str, str]]:
     """The start-up logs that ship with the project."""
-    with resources.files("roofline").joinpath("data/measurements/serving_memory.csv").open(encoding="utf-8") as lines:
-        return list(csv.DictReader(lines))
+    return read_rows(Path(str(resources.files("roofline").joinpath("data/measurements/serving_memory.csv"))))
 
 
 def catalogue_model(row: Row) -> Architecture:
-    """The architecture of a row: its configuration, else the catalogue model of its id or label. Raises
-    UnderSpecifiedError.
+    """The architecture of a row: its configuration, else the model that its id or label means, else typical dimensions
+    of the size that the label states. Raises UnderSpecified.
     """
+    found = configured(row.get("config_json", ""))
+    return found or named("serving_memory", row.get("config_id", ""), row.get("model", "")) or sized(row)
+
+
+def is_guessed(row: Row) -> bool:
+    """Whether the engine is none of those modelled, or only a tuned copy's name or a size says which model was started:
+    such a row is predicted, but nothing is fitted to it.
+    """
+    if not any(word in row["engine"].lower() for word, _ in ENGINE_WORDS):
+        return True
     if row.get("config_json"):
+        return False
+    for name in filter(None, (row.get("config_id", ""), row.get("model", ""))):
         try:
-            return architecture.parse(json.loads(row["config_json"]))
-        except (ValueError, architecture.UnsupportedArchitecture) as fault:
-            raise UnderSpecifiedError(f"configuration not readable: {fault}") from fault
-    for name in (row.get("config_id", ""), row.get("model", "")):
-        if name:
-            try:
-                return architecture.resolve(name)
-            except architecture.UnknownModel:
-                continue
-    raise UnderSpecifiedError("size or architecture of the model not stated")
+            architecture.resolve(name)
+        except architecture.UnknownModel:
+            continue
+        return False
+    return True
 
 
 def catalogue_gpu(row: Row) -> Accelerator | None:
-    """The accelerator that the label names; None where it tells only how much memory there is."""
-    known = presets()
-    if row.get("gpu_slug") in known:
-        return known[row["gpu_slug"]]
-    label = re.sub(r"[\s_/]+", "-", row.get("gpu", "").lower())
-    fits = [slug for slug in known if re.search(rf"(?<![a-z0-9]){re.escape(_base(slug))}(?![a-z0-9])", label)]
-    if not fits:
-        return None
-    words = set(label.split("-"))
-    return known[max(fits, key=lambda slug: (len(_base(slug)), len(words.intersection(slug.split("-")))))]
-
-
-def _base(slug: str) -> str:
-    """The part of a slug that names the chip: rtx-3090-ti, h100, max-1550."""
-    words = [word for word in slug.split("-") if not re.fullmatch(r"\d+gb|pcie|sxm\d*|sxm|oam|nvl", word)]
-    return "-".join(words)
+    """The accelerator that the slug or the label names; None where it tells only how much memory there is."""
+    slug, memory = row.get("gpu_slug", "").lower(), _number(row.get("gpu_total_GiB", ""))
+    return presets().get(slug) or gpu_labelled(row.get("gpu", ""), memory)
 
 
 def start_of(
@@ -179,7 +178,7 @@ def start_of(
     resolve_model: Callable[[Row], Architecture] = catalogue_model,
     resolve_gpu: Callable[[Row], Accelerator | None] = catalogue_gpu,
 ) -> Start:
-    """A row as a scenario. Raises UnderSpecifiedError with what the row does not state."""
+    """A row as a scenario. Raises UnderSpecified with what the row does not state."""
     row = {name: (row.get(name) or "").strip() for name in INPUTS}
     engine = _engine(row["engine"])
     year = release_year(engine, row["engine_version"])
@@ -189,7 +188,7 @@ def start_of(
     length = _number(row["max_model_len"])
     tp = _number(row["tp"])
     if math.isnan(tp):
-        raise UnderSpecifiedError("number of GPUs not stated")
+        raise UnderSpecified("number of GPUs not stated")
     return Start(
         row=row,
         model=model,
@@ -203,20 +202,14 @@ def start_of(
         utilization=_number(row["gpu_memory_utilization"]),
         max_model_len=_or(length, float(model.max_position) or DEFAULT_LENGTH),
         weight_bytes=stored_bytes(found, weights),
+        size_only=is_typical(found),
+        guessed=is_guessed(row),
     )
 
 
 def _engine(label: str) -> str:
-    lowered = label.lower()
-    for word, name in (
-        ("vllm", "vllm"),
-        ("sglang", "sglang"),
-        ("tensorrt", "tensorrt_llm"),
-        ("llama.cpp", "llama_cpp"),
-    ):
-        if word in lowered:
-            return name
-    raise UnderSpecifiedError("engine not stated or not modelled")
+    """The engine of a label; vLLM, whose habits others follow, where nothing tells."""
+    return next((name for word, name in ENGINE_WORDS if word in label.lower()), "vllm")
 
 
 def stored_format(row: Row) -> str:
@@ -228,22 +221,24 @@ def stored_format(row: Row) -> str:
         for word, name in FORMAT_WORDS:
             if word in text:
                 return name
-    raise UnderSpecifiedError("weight format not stated")
+    raise UnderSpecified("weight format not stated")
 
 
 def _kv_format(label: str) -> str:
     name = KV_WORDS.get(label.lower(), label.lower())
     if name not in codes.KV_FORMATS:
-        raise UnderSpecifiedError(f"KV-cache format {label!r} not known")
+        raise UnderSpecified(f"KV-cache format {label!r} not known")
     return name
 
 
 def _gpu(row: Row, resolve_gpu: Callable[[Row], Accelerator | None]) -> Gpu:
     if " + " in row["gpu"]:
-        raise UnderSpecifiedError("GPUs of several kinds")
+        raise UnderSpecified("GPUs of several kinds")
     found, total = resolve_gpu(row), _number(row["gpu_total_GiB"])
     if found is None and math.isnan(total):
-        raise UnderSpecifiedError("GPU not stated")
+        total = stated_memory(row["gpu"])
+    if found is None and math.isnan(total):
+        raise UnderSpecified("GPU not stated")
     columns = found.columns() if found else presets()["a100-pcie-80gb"].columns()
     if not math.isnan(total):
         columns.memory_bytes = total * GIB

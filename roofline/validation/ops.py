@@ -1,5 +1,6 @@
 """Single operators against their timings: every row by coefficients that saw no row of its fold (folds are by shape)."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,8 +12,11 @@ from roofline import coefficients
 from roofline.fitting import operator_tables as tables
 from roofline.fitting.operator_tables import Floats, OpTable
 from roofline.hardware import presets
+from roofline.validation.gpu_labels import gpu_labelled
+from roofline.validation.model_labels import number
 from roofline.validation.report import Outcome
 from roofline.validation.residuals import Residual
+from roofline.validation.tables import read as read_table
 
 
 def validate(rows_or_path: Sequence[Mapping[str, str]] | str | Path) -> Outcome:
@@ -20,21 +24,22 @@ def validate(rows_or_path: Sequence[Mapping[str, str]] | str | Path) -> Outcome:
 
     The kind of table follows from its columns. Raises ValueError for columns of no operator table, OSError for a file that cannot be read.
     """
-    rows = tables.read_rows(rows_or_path) if isinstance(rows_or_path, str | Path) else list(rows_or_path)
+    rows = read_table(rows_or_path, "ops") if isinstance(rows_or_path, str | Path) else list(rows_or_path)
     if not rows:
         return Outcome(rows=0, predicted=0, residuals=[])
     usable, skipped = [], Counter[str]()
     kind = tables.table_kind(rows[0])
-    for number, row in enumerate(rows, start=1):
+    for line, given in enumerate(rows, start=1):
+        row = completed(given)
         why = unusable(kind, row)
         if why:
             skipped[why] += 1
         else:
-            usable.append((number, row))
+            usable.append((line, row))
     if not usable:
         return Outcome(rows=len(rows), predicted=0, residuals=[], skipped=skipped)
     table = tables.read([row for _, row in usable])
-    table.row = np.array([number for number, _ in usable])
+    table.row = np.array([line for line, _ in usable])
     return Outcome(
         rows=len(rows), predicted=len(usable), residuals=residuals(table.take(fastest(table))), skipped=skipped
     )
@@ -42,22 +47,51 @@ def validate(rows_or_path: Sequence[Mapping[str, str]] | str | Path) -> Outcome:
 
 DTYPE_COLUMNS = {"gemm": ("gemm_dtype",), "moe": ("moe_dtype",), "custom_allreduce": ("allreduce_dtype",)}
 ATTENTION_DTYPES = ("attn_dtype", "kv_cache_dtype")
+# What a shape is made of, by kind of table; the window may be blank.
+ATTENTION_SHAPE = ("batch_size", "isl", "num_heads", "num_key_value_heads", "head_dim")
+SHAPES = {
+    "gemm": ("m", "n", "k"),
+    "attention_prefill": ATTENTION_SHAPE,
+    "attention_decode": (*ATTENTION_SHAPE, "step"),
+    "moe": ("num_tokens", "hidden_size", "inter_size", "topk", "num_experts", "moe_tp_size", "moe_ep_size"),
+    "collective": ("num_gpus", "message_size"),
+    "custom_allreduce": ("num_gpus", "message_size"),
+}
+# Columns that a table may leave out.
+OPTIONAL = ("framework", "kernel_source", "distribution", "backend", "implementation", "window_size", "nccl_dtype")
+DTYPE_WORDS = {"bf16": "bfloat16", "fp16": "float16", "fp8_e4m3": "fp8", "float8_e4m3fn": "fp8", "fp4": "nvfp4"}
+
+
+def completed(row: Mapping[str, str]) -> dict[str, str]:
+    """A row with blanks for optional columns that it lacks, its GPU's label as a slug and its data types as the shipped
+    tables write them."""
+    whole = {**dict.fromkeys(OPTIONAL, ""), **row}
+    gpu = whole.get("gpu", "")
+    if not tables.known_gpu(gpu) and (meant := gpu_labelled(gpu.replace("_", " "))):
+        whole["gpu"] = meant.slug
+    for name in ("gemm_dtype", "moe_dtype", "allreduce_dtype", *ATTENTION_DTYPES):
+        if name in whole:
+            word = whole[name].lower()
+            whole[name] = DTYPE_WORDS.get(word, word)
+    for name in {name for names in SHAPES.values() for name in names}.intersection(whole):
+        value = number(whole[name])
+        # One shape is one text, however its numbers are written: folds and repeats go by it.
+        whole[name] = f"{value:.0f}" if value.is_integer() else whole[name]
+    return whole
 
 
 def unusable(kind: str, row: Mapping[str, str]) -> str:
     """Why a row cannot be predicted; nothing if it can."""
-    if not tables.known_gpu(row["gpu"]):
-        return "GPU not in the catalogue"
+    if not tables.known_gpu(row.get("gpu", "")):
+        return "GPU not in the catalogue" if row.get("gpu") else "GPU not stated"
     dtypes = ATTENTION_DTYPES if kind.startswith("attention") else DTYPE_COLUMNS.get(kind, ())
-    if any(row[name] not in tables.PRECISIONS for name in dtypes):
+    if any(row.get(name, "") not in tables.PRECISIONS for name in dtypes):
         return "precision not known"
     if kind == "collective" and row["op_name"] not in tables.COLLECTIVE_OPS:
         return "collective not known"
-    try:
-        measured = float(row["latency_ms"])
-    except ValueError:
-        measured = 0.0
-    return "" if measured > 0 else "no latency"
+    if any(math.isnan(number(row.get(name, ""))) for name in SHAPES[kind]):
+        return "shape not stated"
+    return "" if number(row.get("latency_ms", "")) > 0 else "no latency"
 
 
 def fastest(table: OpTable) -> NDArray[np.intp]:

@@ -24,7 +24,6 @@ from roofline.memory.shards import kv_heads, stage
 from roofline.units import GIB
 from roofline.validation.memory_table import (
     Start,
-    UnderSpecifiedError,
     batch_of,
     catalogue_gpu,
     catalogue_model,
@@ -32,6 +31,7 @@ from roofline.validation.memory_table import (
     read_rows,
     start_of,
 )
+from roofline.validation.model_labels import NO_MODEL, UnderSpecified
 from roofline.validation.report import Outcome
 from roofline.validation.residuals import Residual, source_name
 
@@ -44,6 +44,7 @@ MEASURED = {
 REPORTS_SEQUENCES_SINCE = (
     2026.4  # vLLM 0.20: the log's tokens are concurrency x max_model_len; before, blocks over groups
 )
+SIZE_SPREAD = 0.3  # ln: names round sizes, and leave out towers for images
 NOTHING_LEFT = "an out-of-memory record"
 
 
@@ -65,7 +66,7 @@ def validate(
     for number, row in enumerate(rows, start=1):
         try:
             starts.append(start_of(row, resolve_model, resolve_gpu))
-        except UnderSpecifiedError as fault:
+        except UnderSpecified as fault:
             skipped[str(fault)] += 1
         else:
             used.append((str(row.get("id") or number), row))
@@ -78,7 +79,7 @@ def validate(
             found = _residuals(identity, row, start, _predicted(memory, tokens, index))
             residuals.extend(found)
             if not found:
-                skipped[_why_nothing(row)] += 1
+                skipped[NO_MODEL if start.size_only else _why_nothing(row)] += 1
     return Outcome(len(rows), len(rows) - sum(skipped.values()), residuals, skipped)
 
 
@@ -111,10 +112,11 @@ def _residuals(identity: str, row: Mapping[str, str], start: Start, predicted: M
     for quantity in QUANTITIES:
         column, unit = MEASURED[quantity]
         measured = _measured(row, column) * unit
-        if not measured > 0 or (quantity != "weights_bytes" and math.isnan(start.utilization)):
+        says_enough = quantity == "weights_bytes" or not (math.isnan(start.utilization) or start.size_only)
+        if not measured > 0 or not says_enough:
             continue
         value = predicted[quantity]
-        spread = math.exp(fitting.spread_of(quantity, start.year))
+        spread = math.exp(SIZE_SPREAD if start.size_only else fitting.spread_of(quantity, start.year))
         found.append(
             Residual(
                 id=identity,

@@ -1,19 +1,20 @@
 """Reading a table of published serving measurements (columns of data/measurements/inference.csv) into scenarios and figures."""
 
-import csv
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
-from roofline import architecture
 from roofline.architecture import Architecture
+from roofline.architecture import presets as catalogue
 from roofline.hardware import Gpu, presets
 from roofline.units import GIB
+from roofline.validation import tables
+from roofline.validation.gpu_labels import gpu_labelled
+from roofline.validation.model_labels import UnderSpecified, configured, named, sized
 from roofline.validation.residuals import source_name
 from roofline.validation.serving_formats import Formats, formats_of
 from roofline.versions import release_year
@@ -62,18 +63,7 @@ UTILIZATION = re.compile(r"gpu_mem_util[ =]([\d.]+)")
 SHARED_PREFIX = re.compile(r"shared system prompt (\d+)")
 MONTH = re.compile(r"(20\d\d)(?:-(\d\d))?")
 DATASET = re.compile(r"dataset: ([^;,]*)")
-ACTIVE = re.compile(r"-A(\d+(?:\.\d+)?)B")
-HINTS = {  # dimensions of public configurations that are not in the catalogue
-    "codellama/CodeLlama-34b-Instruct-hf": "hidden=8192;layers=48;heads=64;kv_heads=8;ffn=22016;vocab=32016",
-    "01-ai/Yi-34B": "hidden=7168;layers=60;heads=56;kv_heads=8;ffn=20480;vocab=64000",
-    "mistralai/Mistral-Nemo-Instruct-2407": "hidden=5120;layers=40;heads=40;kv_heads=8;ffn=14336;vocab=131072",
-}
-ACTIVE_SIZES = {"glm-4.7-flash": 3.0, "dots.llm1": 14.0}  # active parameters, 10^9, of model cards: not in the name
 BACKEND = re.compile(r"(vulkan_radv|vulkan_amdvlk|vulkan|rocwmma|hip|rocm|metal|cuda|sycl)")
-
-
-class UnderSpecified(ValueError):
-    """A row leaves out what a prediction needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +114,9 @@ class Run:
 
     @property
     def model(self) -> str:
-        """Name for groups and folds."""
-        return self.row.get("model_id", "") or self.row.get("model_name", "")
+        """Name for groups and folds: the catalogue's, however the row writes it."""
+        known = self.architecture.name
+        return known if known in catalogue() else self.row.get("model_id", "") or self.row.get("model_name", "")
 
     @property
     def kind(self) -> str:
@@ -140,9 +131,8 @@ def _kind(model: Architecture) -> str:
 
 
 def read_rows(path: str | Path) -> list[dict[str, str]]:
-    """The rows of a table; blank where a column is missing."""
-    with Path(path).open(encoding="utf-8") as lines:
-        return [{key: value or "" for key, value in row.items() if key} for row in csv.DictReader(lines)]
+    """The rows of a table; blank where a cell is."""
+    return tables.read(path, "inference")
 
 
 def shipped_rows() -> list[dict[str, str]]:
@@ -256,47 +246,19 @@ def software_year(row: Row, engine: str) -> float:
 
 
 def _gpu(row: Row) -> Gpu:
-    known = presets()
-    slug = row.get("gpu_slug", "")
-    if slug in known:
-        return known[slug]
-    alias = _aliases("gpu_aliases.csv", "gpu", "slug").get(row.get("gpu", "").strip().lower(), "")
-    if alias in known:
-        return known[alias]
-    raise UnderSpecified("GPU not in the catalogue" if row.get("gpu") or slug else "GPU not stated")
-
-
-@cache
-def _aliases(file: str, label: str, target: str) -> dict[str, str]:
-    with resources.files("roofline").joinpath(f"data/{file}").open(encoding="utf-8") as lines:
-        return {row[label].strip().lower(): row[target] for row in csv.DictReader(lines) if row[target]}
+    slug, label = row.get("gpu_slug", "").lower(), row.get("gpu", "")
+    memory = number(row, "gpu_mem_gb")
+    found = presets().get(slug) or gpu_labelled(slug, memory) or gpu_labelled(label, memory)
+    if found is None:
+        raise UnderSpecified("GPU not in the catalogue" if label or slug else "GPU not stated")
+    return found
 
 
 def model_of(row: Row) -> Architecture:
-    """The architecture of a row: its configuration, the catalogue model, the label's alias, or typical dimensions of the stated size."""
-    if row.get("config_json"):
-        return _parsed(row["config_json"])
-    known = architecture.presets()
-    model_id, label = row.get("model_id", ""), row.get("model_name", "")
-    alias = _aliases("model_aliases.csv", "model_name", "canonical_id").get(label.strip().lower(), "")
-    for name in (model_id, alias, label):
-        if name in known:
-            return known[name]
-    if model_id in HINTS:
-        return architecture.from_hint(HINTS[model_id])
-    size, active = number(row, "params_b"), ACTIVE.search(model_id or label)
-    if math.isnan(size):
-        raise UnderSpecified("size or architecture of the model not stated")
-    stated = next((share for name, share in ACTIVE_SIZES.items() if name in label.lower()), math.nan)
-    return architecture.typical(size, float(active[1]) if active else None if math.isnan(stated) else stated)
-
-
-@cache
-def _parsed(config: str) -> Architecture:
-    try:
-        return architecture.parse(json.loads(config))
-    except (json.JSONDecodeError, architecture.UnsupportedArchitecture) as fault:
-        raise UnderSpecified(f"configuration not readable: {fault}") from fault
+    """The architecture of a row: its configuration, the model that its id or label means, or typical dimensions of the
+    stated size. Raises UnderSpecified."""
+    found = configured(row.get("config_json", ""))
+    return found or named("inference", row.get("model_id", ""), row.get("model_name", "")) or sized(row)
 
 
 def _file_bytes(notes: str) -> float:

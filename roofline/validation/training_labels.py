@@ -1,18 +1,18 @@
 """What the words of a table of training runs mean: frameworks, precisions, dates, accelerators and models."""
 
-import csv
-import json
 import math
 import re
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import replace
 from functools import cache
-from importlib import resources
 
 from roofline import architecture
 from roofline.architecture import Architecture
 from roofline.hardware import Gpu, presets
 from roofline.units import GIB, TERA
+from roofline.validation.gpu_labels import gpu_labelled
+from roofline.validation.model_labels import NO_MODEL, UnderSpecified, configured, known, named, number, sized
 from roofline.versions import release_year
 
 Row = Mapping[str, str]
@@ -64,10 +64,6 @@ ROUNDS = "mlcommons"  # whose entries carry placeholders for versions: the round
 LOW_POWER_SOURCES = ("pytorch/torchtitan", "pytorch/ao")
 
 
-class UnderSpecified(ValueError):
-    """A row leaves out what a prediction needs."""
-
-
 def framework_of(label: str) -> str:
     """The framework of a free-text label, as a word of codes.FRAMEWORKS.
 
@@ -98,13 +94,13 @@ def precision_of(label: str) -> str:
 
 
 def gpu_of(row: Row) -> Gpu:
-    slug = row.get("gpu_slug", "")
-    known = presets()
-    if slug in known:
-        return _variant(row, known[slug])
-    if alias := gpu_aliases().get(row.get("gpu", "").strip().lower()):
-        return known[alias]
-    raise UnderSpecified("GPU not stated" if not row.get("gpu") else "GPU not in the catalogue")
+    """The accelerator of a row: its slug decides over its label. Raises UnderSpecified."""
+    slugs, slug, label = presets(), row.get("gpu_slug", "").lower(), row.get("gpu", "")
+    memory = number(row.get("gpu_mem_gb", ""))
+    found = slugs.get(slug) or gpu_labelled(slug, memory) or gpu_labelled(label, memory)
+    if found is None:
+        raise UnderSpecified("GPU not in the catalogue" if label or slug else "GPU not stated")
+    return _variant(row, found)
 
 
 def _variant(row: Row, gpu: Gpu) -> Gpu:
@@ -115,60 +111,39 @@ def _variant(row: Row, gpu: Gpu) -> Gpu:
     return gpu
 
 
-@cache
-def gpu_aliases() -> dict[str, str]:
-    """Catalogue slug by label, lower case, of labels that name one accelerator."""
-    lines = resources.files("roofline").joinpath("data/gpu_aliases.csv").read_text(encoding="utf-8").splitlines()
-    return {row["gpu"].lower(): row["slug"] for row in csv.DictReader(lines) if row["slug"] in presets()}
-
-
 def model_of(row: Row) -> Architecture:
-    """The architecture of a row: its configuration, else the catalogue model, else the dimensions of the hint, else the label's alias."""
-    if row.get("config_json"):
-        return _parsed(row["config_json"])
+    """The architecture of a row: its configuration, else the catalogue model, else the dimensions of the hint, else what
+    its names mean, else typical dimensions of the stated size. Raises UnderSpecified."""
+    found = configured(row.get("config_json", ""))
+    if found:
+        return found
     hint, model_id = row.get("arch_hint", ""), row.get("model_id", "")
-    if model_id in architecture.presets():
-        return _catalogue_model(model_id, hint)
-    if hint and "hidden=" in hint:
+    if "hidden=" in hint and model_id not in architecture.presets():
         return _hinted(hint, row.get("params_b", ""))
-    if not model_id and (alias := model_aliases().get(row.get("model_name", "").strip().lower())):
-        return _catalogue_model(alias, hint)
-    raise UnderSpecified("size or architecture of the model not stated")
+    found = named("training", model_id, row.get("model_name", ""))
+    return _with_layers(found, hint) if found else sized(row)
+
+
+def is_guessed(row: Row) -> bool:
+    """Whether only a tuned copy's name or a size says what was run: such a row is predicted, but nothing is fitted to it."""
+    if "hidden=" in row.get("arch_hint", "") or row.get("config_json"):
+        return False
+    return not known("training", row.get("model_id", "") or row.get("model_name", ""))
 
 
 @cache
-def model_aliases() -> dict[str, str]:
-    """Catalogue id by label, lower case, of labels of training tables that name one model."""
-    lines = resources.files("roofline").joinpath("data/model_aliases.csv").read_text(encoding="utf-8").splitlines()
-    known = architecture.presets()
-    rows = [row for row in csv.DictReader(lines) if row["table"] == "training" and row["canonical_id"] in known]
-    return {row["model_name"].lower(): row["canonical_id"] for row in rows}
-
-
-@cache
-def _parsed(config: str) -> Architecture:
-    try:
-        return architecture.parse(json.loads(config))
-    except (json.JSONDecodeError, architecture.UnsupportedArchitecture) as fault:
-        raise UnderSpecified(f"configuration not readable: {fault}") from fault
-
-
-@cache
-def _catalogue_model(model_id: str, hint: str) -> Architecture:
+def _with_layers(whole: Architecture, hint: str) -> Architecture:
     """The catalogue's model; with fewer layers where the hint says that only so many were run."""
     fewer = HINTED_LAYERS.search(hint)
-    whole = architecture.presets()[model_id]
-    if not fewer or "hidden=" in hint or int(fewer[1]) >= whole.layers:
+    shipped = architecture.configurations().get(whole.name)
+    if not fewer or shipped is None or "hidden=" in hint or int(fewer[1]) >= whole.layers:
         return whole
-    config = json.loads(
-        resources.files("roofline")
-        .joinpath(f"data/models/{model_id.replace('/', '__')}.json")
-        .read_text(encoding="utf-8")
-    )
-    config["num_hidden_layers"] = int(fewer[1])
-    for key, value in config.items():
+    config = deepcopy(shipped)
+    text = config.get("text_config") or config
+    text["num_hidden_layers"] = int(fewer[1])
+    for key, value in text.items():
         if isinstance(value, list) and len(value) >= whole.layers:
-            config[key] = value[: int(fewer[1])]
+            text[key] = value[: int(fewer[1])]
     try:
         return architecture.parse(config, name=f"{whole.name}, {fewer[1]} layers")
     except architecture.UnsupportedArchitecture:
@@ -180,4 +155,4 @@ def _hinted(hint: str, params_b: str) -> Architecture:
     try:
         return architecture.from_hint(hint, float(params_b) if params_b else None)
     except architecture.UnsupportedArchitecture as fault:
-        raise UnderSpecified("size or architecture of the model not stated") from fault
+        raise UnderSpecified(NO_MODEL) from fault

@@ -114,6 +114,7 @@ def usable(selected: Sequence[Run]) -> list[Run]:
         run
         for run in selected
         if run.peak_memory_bytes > 0
+        and not run.guessed
         and (not why_underspecified(run.row) or run.framework == "nanotron")
         and not any(word in run.row.get("notes", "") for word in UNUSABLE)
     ]

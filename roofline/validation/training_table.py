@@ -5,7 +5,6 @@ micro-batch x accumulation), from the habits of the framework, or stays nan for 
 that have no column (accumulation, expert tensor parallelism, assumed values) and for the measured figure that is derived there.
 """
 
-import csv
 import math
 import re
 from collections.abc import Sequence
@@ -17,12 +16,14 @@ from roofline import codes
 from roofline.architecture import Architecture
 from roofline.hardware import Gpu
 from roofline.units import GIB
+from roofline.validation import tables
+from roofline.validation.model_labels import UnderSpecified, number
 from roofline.validation.residuals import source_name
 from roofline.validation.training_labels import (
     Row,
-    UnderSpecified,
     framework_of,
     gpu_of,
+    is_guessed,
     model_of,
     precision_of,
     software_year,
@@ -87,6 +88,11 @@ class Run:
         columns = self.architecture.columns()
         return "hybrid" if columns.is_hybrid else "mla" if columns.is_mla else "moe" if columns.is_moe else "dense"
 
+    @property
+    def guessed(self) -> bool:
+        """Whether only a name or a size says what was run."""
+        return is_guessed(self.row)
+
 
 @dataclass(frozen=True, slots=True)
 class Skip:
@@ -97,9 +103,8 @@ class Skip:
 
 
 def read_rows(path: str | Path) -> list[dict[str, str]]:
-    """The rows of a table; blank where a column is missing."""
-    with Path(path).open(encoding="utf-8", newline="") as lines:
-        return [{key: value or "" for key, value in row.items() if key} for row in csv.DictReader(lines)]
+    """The rows of a table; blank where a cell is."""
+    return tables.read(path, "training")
 
 
 def shipped_rows() -> list[dict[str, str]]:
@@ -214,10 +219,7 @@ def measured_speed(row: Row) -> float:
 
 def _number(row: Row, name: str) -> float:
     """A positive number of a column; nan where it is blank, text or not positive (fsdp_zero may be 0)."""
-    try:
-        value = float(row.get(name) or math.nan)
-    except ValueError:
-        return math.nan
+    value = number(row.get(name, ""))
     return value if value > 0 or (value == 0 and name == "fsdp_zero") else math.nan
 
 

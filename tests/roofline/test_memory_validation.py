@@ -8,7 +8,8 @@ import pytest
 from roofline.fitting import memory as fitting
 from roofline.memory.constants import serving_constants, training_constants
 from roofline.validation import serving_memory, training_memory
-from roofline.validation.memory_table import INPUTS, UnderSpecifiedError, catalogue_gpu, shipped_rows, start_of
+from roofline.validation.memory_table import INPUTS, catalogue_gpu, shipped_rows, start_of
+from roofline.validation.model_labels import UnderSpecified
 from roofline.validation.training_table import runs
 from roofline.validation.training_table import shipped_rows as training_rows
 
@@ -81,7 +82,6 @@ def test_a_row_is_predicted_closely_and_with_an_interval() -> None:
         ({"model": "someone/unheard-of", "config_id": ""}, "architecture"),
         ({"gpu": "", "gpu_total_GiB": ""}, "GPU not stated"),
         ({"gpu": "RTX 5070 Ti 16GB + RTX 5090D 32GB"}, "several kinds"),
-        ({"engine": "FreeToken"}, "engine"),
         ({"dtype_or_quant": "GGUF", "model": "x"}, "weight format"),
         ({"tp": ""}, "number of GPUs"),
         ({"kv_cache_dtype": "turbo3"}, "KV-cache format"),
@@ -89,7 +89,7 @@ def test_a_row_is_predicted_closely_and_with_an_interval() -> None:
     ],
 )
 def test_what_a_row_does_not_say(change: dict[str, str], reason: str) -> None:
-    with pytest.raises(UnderSpecifiedError, match=reason):
+    with pytest.raises(UnderSpecified, match=reason):
         start_of(ROW | change)
     assert sum(serving_memory.validate([ROW | change]).skipped.values()) == 1
 
@@ -97,6 +97,23 @@ def test_what_a_row_does_not_say(change: dict[str, str], reason: str) -> None:
 def test_a_failed_start_is_an_out_of_memory_record() -> None:
     failed = ROW | {"weights_GiB_per_gpu": "", "kv_cache_GiB_per_gpu": "-1.05", "kv_tokens": "0"}
     assert serving_memory.validate([failed]).skipped == {"an out-of-memory record": 1}
+
+
+def test_an_engine_that_is_not_modelled_is_taken_for_the_usual_one_and_fits_nothing() -> None:
+    start = start_of(ROW | {"engine": "FreeToken"})
+    assert (start.engine, start.guessed) == ("vllm", True)
+    assert not start_of(ROW).guessed
+
+
+def test_a_bare_size_gives_weights_and_no_cache() -> None:
+    bare = ROW | {"model": "someone/unheard-of-8B", "config_id": "", "dtype_or_quant": "bfloat16"}
+    found = {r.quantity: r for r in serving_memory.validate([bare | {"weights_GiB_per_gpu": "14.99"}]).residuals}
+    assert set(found) == {"weights_bytes"}
+    assert found["weights_bytes"].predicted == pytest.approx(found["weights_bytes"].measured, rel=0.05)
+    assert found["weights_bytes"].high / found["weights_bytes"].low > 1.5
+    assert serving_memory.validate([bare | {"weights_GiB_per_gpu": ""}]).skipped == {
+        "size or architecture of the model not stated": 1
+    }
 
 
 def test_labels_name_accelerators() -> None:

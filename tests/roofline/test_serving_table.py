@@ -9,7 +9,8 @@ import pytest
 from roofline import architecture
 from roofline.fitting.folds import FOLDS, fold_of
 from roofline.validation.inference import baseline, outcome_of, validate
-from roofline.validation.serving_table import Run, UnderSpecified, read_run
+from roofline.validation.model_labels import UnderSpecified
+from roofline.validation.serving_table import Run, read_run
 
 POINT = {
     "id": "own-1",

@@ -29,3 +29,6 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(report(options["kind"], outcome), allow_nan=False))
         if options["out"]:
             write_residuals(options["out"], outcome.residuals)
+        if outcome.rows and not outcome.predicted:
+            why = ", ".join(f"{reason} ({count:,})" for reason, count in outcome.skipped.items())
+            raise CommandError(f"{options['table']}: none of {outcome.rows:,} rows could be predicted: {why}")
