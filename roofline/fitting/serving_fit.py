@@ -102,7 +102,7 @@ def fit(p: Problem, used: NDArray[np.bool_], free: Sequence[Prior] = FREE) -> di
         return np.concatenate([robust * np.sqrt(weight), x])
 
     def slopes(x: Array) -> Array:
-        """Forward differences; single-precision passes need steps well above 1e-4."""
+        """Forward differences."""
         base = residuals(x)
         return np.stack([(residuals(x + STEP * unit) - base) / STEP for unit in np.eye(len(x))], axis=1)
 

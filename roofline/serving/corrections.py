@@ -98,7 +98,7 @@ class Place(NamedTuple):
 
 def kind_code(model: Model) -> Column:
     """Code into KINDS."""
-    return maximum(maximum(3 * (model.is_hybrid > 0), 2 * (model.is_mla > 0)), model.is_moe > 0)
+    return pick(model.is_hybrid > 0, 3, pick(model.is_mla > 0, 2, pick(model.is_moe > 0, 1, 0)))
 
 
 def features(running: Column, decode: Column, step: Column, overhead: Column, prompt: Column) -> Array:

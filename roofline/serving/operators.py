@@ -33,14 +33,13 @@ def first(value: Any) -> float:
 
 
 class One:
-    """A record of columns of one scenario, read as numbers; `phase` picks of columns with a leading (decode, prefill) axis."""
+    """A record of columns of one scenario, read as numbers."""
 
-    def __init__(self, record: Any, phase: int = 0) -> None:
-        self._record, self._phase = record, phase
+    def __init__(self, record: Any) -> None:
+        self._record = record
 
     def __getattr__(self, name: str) -> float:
-        values = np.ravel(getattr(self._record, name))
-        return float(values[min(self._phase, len(values) - 1)])
+        return first(getattr(self._record, name))
 
 
 def rows(scene: Any, state: Steps) -> list[Row]:
@@ -55,8 +54,8 @@ def rows(scene: Any, state: Steps) -> list[Row]:
 
 
 def _pass(scene: Any, work: Work, phase: int) -> Iterator[Row]:
-    model, k = One(scene.batch.model), One(scene.costs, phase)
-    f, shape = One(scene.formats, phase), One(scene.pools.shape, phase)
+    model, k = One(scene.batch.model), One(scene.costs[phase])
+    f, shape = One(scene.formats), One((scene.pools.decode, scene.pools.prefill)[phase])
     yield from _projections(model, k, f, shape, work)
     if model.moe_layers:
         yield _experts(model, k, f, shape, work)

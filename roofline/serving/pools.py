@@ -5,16 +5,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from roofline.columns import Batch
-from roofline.selection import maximum, minimum, pick, some
+from roofline.selection import indicator, maximum, minimum, pick, some
 from roofline.serving.step import Shape
 
 Column = Any
 
 
 class Pools(NamedTuple):
-    """Instances and their shape. `shape` carries a leading (decode, prefill) axis if any scenario of the batch is disaggregated."""
+    """Instances and their shapes. `prefill` is `decode` itself unless a scenario of the batch is disaggregated."""
 
-    shape: Shape
+    decode: Shape
+    prefill: Shape
     instances: Column  # that decode
     split: Column  # 1 where prefill has GPUs of its own
     pp: Column
@@ -36,21 +37,21 @@ def pools(batch: Batch) -> Pools:
     split = load.prefill_gpus > 0
     if not some(split):
         shape = Shape(tp, ranks, tp * ranks, minimum(layout.ep, tp * ranks), pp)
-        return Pools(shape, layout.gpus / (tp * pp * ranks), 0.0, pp, ranks, ranks, 1.0, np.inf)
+        return Pools(shape, shape, layout.gpus / (tp * pp * ranks), 0.0, pp, ranks, ranks, 1.0, np.inf)
     per_decode = pick(split, load.decode_tp, tp * ranks)
     per_prefill = pick(split, load.prefill_tp, tp * ranks)
     instances = pick(split, load.decode_gpus / maximum(load.decode_tp, 1.0), layout.gpus / (tp * pp * ranks))
     sources = pick(split, load.prefill_gpus / maximum(load.prefill_tp, 1.0), instances)
     decode, prefill = (_spread(per, spread, split, layout, tp, ranks) for per in (per_decode, per_prefill))
-    shape = Shape(*(np.array(np.broadcast_arrays(d, p)) for d, p in zip(decode, prefill, strict=True)))
     share = sources / instances
     return Pools(
-        shape,
+        decode,
+        prefill,
         instances,
-        1.0 * split,
+        indicator(split),
         pick(split, 1.0, pp),
-        decode[1],
-        prefill[1],
+        decode.attention_ranks,
+        prefill.attention_ranks,
         share,
         pick(split, 1.0, np.inf),
     )
@@ -61,4 +62,4 @@ def _spread(per: Column, spread: Column, split: Column, layout: Any, tp: Column,
     own_tp = pick(split, pick(spread, 1.0, per), tp)
     own_ranks = pick(split, pick(spread, per, 1.0), ranks)
     ep = pick(split, pick(layout.ep > 1, per, 1.0), minimum(layout.ep, per))
-    return Shape(own_tp, own_ranks, per, ep, pick(split, 1.0, layout.pp * 1.0) + 0.0 * per)
+    return Shape(own_tp, own_ranks, per, ep, pick(split, 1.0, layout.pp * 1.0))

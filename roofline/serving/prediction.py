@@ -8,14 +8,14 @@ import numpy as np
 
 from roofline.codes import ENGINES
 from roofline.columns import Batch, Serving
-from roofline.selection import maximum, minimum, missing, pick, some
+from roofline.selection import indicator, maximum, minimum, missing, pick, some
 from roofline.serving import corrections
 from roofline.serving.coefficients import REFERENCE_YEAR, OfEngine, ServingCoefficients
 from roofline.serving.formats import Formats, formats
 from roofline.serving.operators import rows
 from roofline.serving.pools import Pools, pools
 from roofline.serving.roofs import Roofs, roofs
-from roofline.serving.schedule import Factors, Habits, Load, Steady, Steps, settle, steady
+from roofline.serving.schedule import Factors, Habits, Load, PhaseCosts, Steady, Steps, settle, steady
 from roofline.serving.speculative import Speculation, speculation
 from roofline.serving.step import Costs, costs
 
@@ -70,7 +70,7 @@ class Scene:
     load: Load
     speculation: Speculation
     habits: Habits
-    costs: Costs
+    costs: PhaseCosts
     coefficients: ServingCoefficients
 
 
@@ -87,8 +87,11 @@ def scene(batch: Batch, memory: Room, c: ServingCoefficients) -> Scene:
     spec = speculation(serving)
     context = serving.input_tokens + 0.5 * serving.output_tokens
     cached = serving.input_tokens * serving.prefix_cache_hit
-    k = costs(batch, f, c, own, where.shape, context, cached + 0.5 * load.prompt)
-    return Scene(batch, f, where, load, spec, habits, _aged(k, serving, own), c)
+    span = cached + 0.5 * load.prompt
+    decode = prefill = _aged(costs(batch, f, c, own, where.decode, context, span), serving, own)
+    if where.prefill is not where.decode:
+        prefill = _aged(costs(batch, f, c, own, where.prefill, context, span), serving, own)
+    return Scene(batch, f, where, load, spec, habits, (decode, prefill), c)
 
 
 def _aged(k: Costs, serving: Serving, own: OfEngine) -> Costs:
@@ -121,7 +124,7 @@ def _habits(batch: Batch, where: Pools, c: ServingCoefficients, own: OfEngine, s
 def _static(batch: Batch) -> Column:
     """1 where a batch starts together: the static engine, or continuous batching switched off."""
     assert batch.serving is not None
-    return 1.0 * ((batch.levers.continuous_batching <= 0) | (batch.serving.engine == STATIC))
+    return indicator((batch.levers.continuous_batching <= 0) | (batch.serving.engine == STATIC))
 
 
 def _load(batch: Batch, where: Pools, memory: Room, static: Column) -> Load:
@@ -139,16 +142,8 @@ def _load(batch: Batch, where: Pools, memory: Room, static: Column) -> Load:
         DEFAULT_CHUNK,
     )
     chunk = pick(levers.chunked_prefill > 0, chunk, maximum(new, chunk)) * where.prefill_ranks
-    parts = np.broadcast_arrays(
-        new,
-        output,
-        serving.concurrency / where.instances,
-        serving.request_rate / where.instances,
-        most + 0.0 * batch.gpu.bandwidth + 0.0 * batch.model.hidden,
-        chunk,
-        static,
-    )
-    return Load(*parts)
+    clients, rate = serving.concurrency / where.instances, serving.request_rate / where.instances
+    return Load(new, output, clients, rate, most, chunk, static)
 
 
 def predict(batch: Batch, memory: Room, c: ServingCoefficients, variant: Column = 0) -> ServingSpeed:
@@ -168,7 +163,7 @@ def predict(batch: Batch, memory: Room, c: ServingCoefficients, variant: Column 
 
 def state_features(s: Scene, state: Steps) -> Column:
     """Features of the predicted steady state (corrections.features)."""
-    overhead = state.passes.latency[0] + state.passes.network[0] + state.host
+    overhead = state.bare.latency + state.bare.network + state.host
     serving = s.batch.serving
     assert serving is not None
     # Beyond the lengths that were measured the correction stays; a cached prefix makes a prompt no shorter one.
@@ -190,7 +185,7 @@ def measured_factors(s: Scene, state: Steps, variant: Column) -> Factors:
         serving.engine, gpu.code, table.model_index(s.batch.model, kind), serving.weights, variant, kind
     )
     x = state_features(s, state)
-    step = saturated * corrections.SATURATED  # DECODE is 0
+    step = pick(saturated, corrections.SATURATED, corrections.DECODE)
     first = pick(open_loop, corrections.TTFT_OPEN, pick(saturated, corrections.SATURATED, corrections.TTFT))
     # One quantity after the other: their slopes together would not stay in the cache.
     return Factors(*(table.factors(quantity, place, x) for quantity in (step, first, corrections.PREFILL)))
@@ -225,18 +220,16 @@ def _speed(s: Scene, state: Steady, factors: Factors, least: Roofs) -> ServingSp
 
 def _bound(state: Steady) -> Mapping[str, Column]:
     """Shares of the mean step by what its parts wait for."""
-    passes, host = state.steps.passes, state.steps.host
+    bare, mixed, host = state.steps.bare, state.steps.mixed, state.steps.host
     share = minimum(state.steps.mixed_share, 1.0)
 
-    def mean(part: Column) -> Column:
-        return part[0] + share * (part[1] - part[0])
+    def mean(decoding: Column, mixing: Column) -> Column:
+        return decoding + share * (mixing - decoding)
 
-    total = 1.0 / (mean(passes.time) + host)
-    compute, network, latency = (
-        mean(passes.compute()) * total,
-        mean(passes.network) * total,
-        (mean(passes.latency) + host) * total,
-    )
+    total = 1.0 / (mean(bare.time, mixed.time) + host)
+    compute = mean(bare.compute(), mixed.compute()) * total
+    network = mean(bare.network, mixed.network) * total
+    latency = (mean(bare.latency, mixed.latency) + host) * total
     return {
         "compute": compute,
         "memory": 1.0 - compute - network - latency,

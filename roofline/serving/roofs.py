@@ -36,8 +36,7 @@ def roofs(batch: Batch, f: Formats, pools: Pools, load: Load, spec: Speculation,
     )
     prompt = load.prompt * (model.flops_per_token + heads * (serving.input_tokens - 0.5 * load.prompt))
     answer = load.output * (model.flops_per_token + heads * context)
-    gpus = pools.shape.tp * pools.shape.attention_ranks
-    gpus = gpus if np.ndim(gpus) <= np.ndim(load.prompt) else gpus[0]
+    gpus = pools.decode.tp * pools.decode.attention_ranks
     tp = gpus / pools.decode_ranks
     touched = -np.expm1(running * np.log1p(-minimum(model.top_k / maximum(model.experts, 1.0), 0.999999)))
     dense = (model.attention_params + model.recurrent_params) * f.attention_bytes

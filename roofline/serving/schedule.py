@@ -23,7 +23,7 @@ LOADED = 0.97  # highest share of its time that a prefill queue is taken to be b
 
 
 class Load(NamedTuple):
-    """What one decode instance is asked to do. Columns of the full shape of the batch."""
+    """What one decode instance is asked to do."""
 
     prompt: Column  # new tokens of a prompt, cached prefix taken off
     output: Column  # tokens
@@ -32,6 +32,9 @@ class Load(NamedTuple):
     most: Column  # sequences that can run at once
     chunk: Column  # tokens that one pass may carry
     static: Column  # 1 where a batch starts together and ends with its longest sequence
+
+
+PhaseCosts = tuple[Costs, Costs]  # of passes that decode alone and of those that take a prompt in
 
 
 class Habits(NamedTuple):
@@ -51,7 +54,8 @@ class Steps(NamedTuple):
     """Seconds in the steady state of one instance."""
 
     running: Column  # sequences in decode
-    passes: PassTime  # leading axis: decode, mixed (with prompt tokens); host work of the sequences not in it
+    bare: PassTime  # a pass of decode alone; host work of the sequences not in it
+    mixed: PassTime  # a pass with prompt tokens
     host: Column  # s of host work for the running sequences
     decode: Column  # s of one decode step
     mixed_share: Column  # of the steps
@@ -61,7 +65,7 @@ class Steps(NamedTuple):
     busy: Column  # share of the time in prefill
 
 
-def steps(k: Costs, pools: Pools, load: Load, spec: Speculation, habits: Habits, running: Column) -> Steps:
+def steps(k: PhaseCosts, pools: Pools, load: Load, spec: Speculation, habits: Habits, running: Column) -> Steps:
     """The mean step of an instance in which `running` sequences decode."""
     lanes = maximum(running / pools.pp, 1.0)  # sequences of one micro-batch
     per_rank = maximum(lanes / pools.decode_ranks, 1.0)
@@ -71,30 +75,32 @@ def steps(k: Costs, pools: Pools, load: Load, spec: Speculation, habits: Habits,
     carried = minimum(maximum(load.prompt, prompts), load.chunk)
     prompt = carried / pools.prefill_ranks
     mixes = habits.mixes
-    passes = pass_time(
-        k,
-        tokens=np.array([decoding, mixes * decoding + prompt]),
-        expert_tokens=np.array([lanes * spec.width, mixes * lanes * spec.width + carried]),
-        rows=np.array([decoding, mixes * decoding + prompt / load.prompt]),
-        sequences=np.array([per_rank, mixes * per_rank]),
-        prompt_tokens=np.array([0.0 * prompt, prompt]),
+    drafted, alongside = lanes * spec.width, mixes * decoding
+    bare = pass_time(k[0], tokens=decoding, expert_tokens=drafted, rows=decoding, sequences=per_rank, prompt_tokens=0.0)
+    mixed = pass_time(
+        k[1],
+        tokens=alongside + prompt,
+        expert_tokens=mixes * drafted + carried,
+        rows=alongside + prompt / load.prompt,
+        sequences=mixes * per_rank,
+        prompt_tokens=prompt,
     )
     host = habits.sequence_s * running
-    bare, mixed = passes.time
-    decode = bare + host
-    extra = maximum(mixed - mixes * bare, 0.0)
+    decode = bare.time + host
+    extra = maximum(mixed.time - mixes * bare.time, 0.0)
     mixed_share = prompts / (carried * pools.pp)
     step = decode * (1.0 + spec.draft) + habits.interference * mixed_share * extra
-    work = mixed / pools.prefill_share
+    work = mixed.time / pools.prefill_share
     return Steps(
         running=running,
-        passes=passes,
+        bare=bare,
+        mixed=mixed,
         host=host,
         decode=decode,
         mixed_share=mixed_share,
         step=step,
         prompt_s=work * load.prompt / (carried * pools.pp),
-        prompt_latency=mixed * maximum(load.prompt / load.chunk, 1.0),
+        prompt_latency=mixed.time * maximum(load.prompt / load.chunk, 1.0),
         busy=minimum(mixed_share * work / step, 1.0),
     )
 
@@ -130,7 +136,7 @@ class Steady(NamedTuple):
     running: Column
 
 
-def settle(k: Costs, pools: Pools, load: Load, spec: Speculation, habits: Habits) -> Steps:
+def settle(k: PhaseCosts, pools: Pools, load: Load, spec: Speculation, habits: Habits) -> Steps:
     """Fixed point of batch and step time: Little's law in a closed loop, what the rate keeps running in an open one."""
     closed = missing(load.rate)
     clients = pick(closed, load.clients, 1.0)

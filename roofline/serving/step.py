@@ -1,7 +1,6 @@
 """The time of one forward pass of a serving engine, from its operators: what a pass costs for each token, sequence, expert and byte.
 
 `costs` turns a scenario into seconds per unit of work on one GPU, over all layers; `pass_time` adds them up for the work of a pass.
-Columns may carry a leading axis (decode, prefill), so that both passes are one call and pools of different size are the same code.
 """
 
 from typing import Any, NamedTuple
@@ -10,7 +9,7 @@ import numpy as np
 
 from roofline.codes import ENGINES
 from roofline.columns import Batch
-from roofline.selection import maximum, minimum, pick
+from roofline.selection import indicator, maximum, minimum, pick
 from roofline.serving.coefficients import FAST, NETWORK, PCIE, OfEngine, ServingCoefficients
 from roofline.serving.formats import HALF, Formats
 
@@ -28,7 +27,7 @@ LLAMA_CPP = ENGINES.index("llama_cpp")
 
 
 class Shape(NamedTuple):
-    """How one instance of the model is spread: columns, with a leading (decode, prefill) axis where pools differ."""
+    """How one instance of the model is spread."""
 
     tp: Column  # GPUs that share a layer's attention
     attention_ranks: Column  # attention data-parallel ranks, 1 without
@@ -63,7 +62,7 @@ class Costs(NamedTuple):
 
 
 class PassTime(NamedTuple):
-    """Seconds of forward passes and of their parts: `time` is the sum of joined pairs of (arithmetic, traffic) and of the rest."""
+    """Seconds of a forward pass and of its parts: `time` is the sum of joined pairs of (arithmetic, traffic) and of the rest."""
 
     time: Column
     pairs: tuple[tuple[Column, Column], ...]
@@ -73,7 +72,7 @@ class PassTime(NamedTuple):
 
     def compute(self) -> Column:
         """Seconds of the parts that arithmetic binds."""
-        return self.prompt + sum((c > m) * _join(c, m) for c, m in self.pairs)
+        return self.prompt + sum(_join(c, m) * (c > m) for c, m in self.pairs)
 
 
 def costs(
@@ -111,7 +110,7 @@ def costs(
     kv_heads = maximum(model.kv_heads / tp, 1.0)
     window_heads = maximum(model.window_kv_heads / tp, 1.0)
     in_window = minimum(context, model.window)
-    seen = model.indexer_top_k + (model.indexer_top_k == 0) * EVERYTHING
+    seen = pick(model.indexer_top_k == 0, EVERYTHING, model.indexer_top_k)
     sparse = minimum(context, seen)
     full_unit = model.full_layers * full_width
     window_unit = model.window_layers * window_width
@@ -141,14 +140,14 @@ def costs(
         + model.recurrent_layers * model.recurrent_flops * 0.5
     )
     # Without FlashAttention the scores are written and read twice at 16 bit instead of staying on the chip.
-    plain = maximum(levers.flash_attention_2, levers.flash_attention_3) <= 0
+    plain = indicator(maximum(levers.flash_attention_2, levers.flash_attention_3) <= 0)
     materialised = (
         plain * (model.full_layers * model.heads + model.window_layers * model.window_heads) * (span * 8.0 / stream)
     )
     attention_layers = model.full_layers + model.window_layers
     # --- element-wise chains and launches ---
-    unfused = maximum(levers.fused_kernels, levers.torch_compile) <= 0
-    passes = k["element_passes"] + (f.feed_type != HALF) * k["quantised_passes"] + unfused * UNFUSED_PASSES
+    unfused = indicator(maximum(levers.fused_kernels, levers.torch_compile) <= 0)
+    passes = k["element_passes"] + k["quantised_passes"] * indicator(f.feed_type != HALF) + unfused * UNFUSED_PASSES
     element_token = passes * model.layers * model.hidden * HALF_BYTES / stream
     kernels = (
         ATTENTION_KERNELS * attention_layers
@@ -160,7 +159,7 @@ def costs(
         + unfused * UNFUSED_KERNELS * model.layers
     )
     kernel_s = own.kernel_s * of_gpu.launch
-    kernel_s = maximum(kernel_s, (levers.cuda_graphs <= 0) * k["eager_launch_s"])
+    kernel_s = maximum(kernel_s, pick(levers.cuda_graphs <= 0, k["eager_launch_s"], 0.0))
     wire, link = _wire(batch, c, shape)
     head = model.vocab * model.hidden / tp
     return Costs(
@@ -191,7 +190,7 @@ def _wire(batch: Batch, c: ServingCoefficients, shape: Shape) -> tuple[Column, C
     """Seconds on the links: for each token of a pass, and for a pass whatever its size."""
     model, gpu, layout = batch.model, batch.gpu, batch.layout
     tp, ep = shape.tp, maximum(shape.ep, 1.0)
-    group = maximum(tp, (model.is_moe > 0) * shape.expert_ranks)
+    group = maximum(tp, shape.expert_ranks * (model.is_moe > 0))
     fast = (gpu.link_bandwidth > 0) & (group <= gpu.domain)
     local = group <= layout.gpus_per_node
     link = pick(fast, FAST, pick(local, PCIE, NETWORK))
@@ -202,8 +201,8 @@ def _wire(batch: Batch, c: ServingCoefficients, shape: Shape) -> tuple[Column, C
     row = model.hidden * HALF_BYTES / bandwidth
     # Two all-reduces a layer; with attention data parallelism none but dispatch (8 bit) and combine (16 bit) of each routed row.
     spread = shape.attention_ranks > 1
-    reduces = (tp > 1) * model.layers * (2.0 - spread)
-    exchanges = (spread & (shape.expert_ranks > 1)) * model.moe_layers
+    reduces = model.layers * (tp > 1) * pick(spread, 1.0, 2.0)
+    exchanges = model.moe_layers * (spread & (shape.expert_ranks > 1))
     sent = 2.0 * reduces * (tp - 1.0) / tp + 1.5 * exchanges * minimum(model.top_k, ep) * (ep - 1.0) / ep
     token = sent * row
     stages = (shape.pp - 1.0) * (row + latency)
