@@ -16,7 +16,6 @@ ABOVE = "above the physical ceiling"
 SLACK = 1.02  # datasheet figures are rounded
 FEWEST_BYTES = 0.5  # of a weight, where its format is not known: 4 bits
 FROZEN_WEIGHTS = 4.0  # FLOPs a parameter and token where the base model is not updated (adapters)
-TRAINED_WEIGHTS = 6.0
 
 
 def ceiling_check(books: Books) -> Callable[[Run], list[str]]:

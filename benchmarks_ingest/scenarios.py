@@ -14,7 +14,6 @@ from roofline.validation.serving_table import engine_of
 from roofline.validation.training_table import framework_of
 
 Json = dict[str, Any]
-ALL_AT_ONCE = ("offline", "serving")
 
 
 def workload_of(data: Mapping[str, Any]) -> str:

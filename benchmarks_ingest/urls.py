@@ -1,41 +1,29 @@
 """Addresses of measured runs: pages with their twins, and REST."""
 
-from collections.abc import Callable
-from typing import Any
-
-from django.urls import URLPattern, path
+from django.urls import path
 from rest_framework.routers import SimpleRouter
 
 from benchmarks_ingest import api
 from benchmarks_ingest.views import calibrations, columns, listing, runs, uploads
-
-View = Callable[..., Any]
-
-
-def _page(route: str, name: str, page: View, json: View, csv: View) -> list[URLPattern]:
-    """A page with its twins."""
-    return [
-        path(f"{route}/", page, name=name),
-        path(f"{route}.json", json, name=f"{name}-json"),
-        path(f"{route}.csv", csv, name=f"{name}-csv"),
-    ]
-
+from faces.twins import page_with_twins
 
 urlpatterns = [
-    *_page("measured", "measured", listing.measured, listing.measured_json, listing.measured_csv),
+    *page_with_twins("measured", "measured", listing.measured, listing.measured_json, listing.measured_csv),
     path("measured/upload/", uploads.upload, name="measured-upload-files"),
     path("measured/waiting/", uploads.waiting, name="measured-waiting"),
     path("measured/confirm/", uploads.confirm, name="measured-confirm"),
-    *_page("measured/uploads", "measured-uploads", uploads.uploads, uploads.uploads_json, uploads.uploads_csv),
-    *_page(
+    *page_with_twins(
+        "measured/uploads", "measured-uploads", uploads.uploads, uploads.uploads_json, uploads.uploads_csv
+    ),
+    *page_with_twins(
         "measured/uploads/<uuid:pk>", "measured-upload", uploads.upload_page, uploads.upload_json, uploads.upload_csv
     ),
     path("measured/uploads/<uuid:pk>/status/", uploads.upload_status, name="measured-upload-status"),
     path("measured/uploads/<uuid:pk>/delete/", uploads.upload_remove, name="measured-upload-remove"),
     path("measured/uploads/<uuid:pk>/columns/", columns.columns, name="measured-columns"),
-    *_page("measured/runs/<int:pk>", "measured-run", runs.run_page, runs.run_json, runs.run_csv),
+    *page_with_twins("measured/runs/<int:pk>", "measured-run", runs.run_page, runs.run_json, runs.run_csv),
     path("measured/runs/<int:pk>/use/", runs.run_toggle, name="measured-run-use"),
-    *_page(
+    *page_with_twins(
         "measured/calibrations",
         "measured-calibrations",
         calibrations.calibrations,

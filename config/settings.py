@@ -189,6 +189,8 @@ REST_FRAMEWORK = {
         "anon": env.str("ROOFTREE_THROTTLE_ANON", default="6000/minute"),
         "user": env.str("ROOFTREE_THROTTLE_USER", default="12000/minute"),
     },
+    # Whose address counts: that of the connection, or the one that so many trusted proxies in front say.
+    "NUM_PROXIES": env.int("ROOFTREE_PROXIES", default=0),
     "EXCEPTION_HANDLER": "faces.exceptions.exception_handler",
     "PAGE_SIZE": 100,
     "UNICODE_JSON": True,

@@ -3,9 +3,10 @@
 from typing import Any
 
 from django import forms
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from costs.dates import first_day
+from costs.dates import past_day
 from costs.models import Offer
 
 
@@ -28,11 +29,15 @@ class OfferForm(forms.ModelForm):
         if self.instance.pk:
             self.initial["date"] = self.instance.date_stated
 
+    def _get_validation_exclusions(self) -> set[str]:
+        """The date as stated is no box of its own, but part of what makes an offer the same."""
+        return super()._get_validation_exclusions() - {"date_stated"}
+
     def clean_date(self) -> Any:
         """The first day of what is stated."""
         stated = self.cleaned_data["date"].strip()
         try:
-            first = first_day(stated)
+            first = past_day(stated, timezone.now().date())
         except ValueError as error:
             raise forms.ValidationError(str(error)) from error
         self.instance.date_stated = stated

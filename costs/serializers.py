@@ -3,12 +3,11 @@
 from typing import Any, ClassVar
 
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from costs.dates import first_day
+from costs.dates import first_day, past_day
 from costs.models import Offer
 from gpus.models import Gpu
 from gpus.selectors import gpu_resolve
@@ -53,11 +52,9 @@ class OfferSerializer(serializers.ModelSerializer):
     def validate_date(self, value: str) -> str:
         """A date that exists and is not to come."""
         try:
-            first = first_day(value)
+            past_day(value, timezone.now().date())
         except ValueError as error:
             raise serializers.ValidationError(str(error)) from error
-        if first > timezone.now().date():
-            raise serializers.ValidationError(_("This date is still to come."))
         return value.strip()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

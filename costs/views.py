@@ -20,6 +20,7 @@ from faces.numbers import usd
 from faces.tables import Importer
 
 KEY = ("provider", "instance_type", "gpu", "region", "purchase_model", "date", "source")
+LONGEST_ID = 19
 ATTRIBUTES = {"date": "date_stated", "gpu": "gpu__slug", "instance_type": "machine"}
 LISTING = Listing(
     title=_("Prices"),
@@ -46,8 +47,8 @@ LISTING = Listing(
 
 def _find(cells: Mapping[str, str]) -> Offer | None:
     """The offer with the id of the line, or with the same provider, instance, place, kind, date and source."""
-    if cells.get("id", "").isdigit():
-        return Offer.objects.filter(pk=int(cells["id"])).first()
+    if (key := cells.get("id", "")).isdecimal() and len(key) < LONGEST_ID:
+        return Offer.objects.filter(pk=int(key)).first()
     wanted = {name: cells.get(name, "") for name in KEY}
     return Offer.objects.filter(**{ATTRIBUTES.get(name, name): value for name, value in wanted.items()}).first()
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from rest_framework import serializers
 
 from faces.errors import error_response
 from faces.exceptions import field_errors, first_sentence
 from faces.filters import CatalogueFilter
-from faces.tables import FORMULA
+from faces.twins import csv_twin, json_twin
 
 PAGE_SIZE = 50
 
@@ -90,10 +88,11 @@ def listing_response(request: HttpRequest, listing: Listing, rows: QuerySet[Any]
         fields = field_errors(filters.errors)
         return error_response(request, 400, "invalid", first_sentence(fields), fields)
     if form == "json":
-        return JsonResponse({"count": filters.qs.count(), "results": listing.serializer(filters.qs, many=True).data})
+        return json_twin({"count": filters.qs.count(), "results": listing.serializer(filters.qs, many=True).data})
     if form == "csv":
         lines = listing.line_serializer or listing.serializer
-        return csv_response(lines(filters.qs, many=True).data, lines().fields)
+        rows = lines(filters.qs, many=True).data
+        return csv_twin(rows, request.path.rpartition("/")[2].removesuffix(".csv"), _csv_columns(lines()))
     return _page(request, listing, filters)
 
 
@@ -112,18 +111,6 @@ def _page(request: HttpRequest, listing: Listing, filters: CatalogueFilter) -> H
     return render(request, "faces/list.html", context)
 
 
-def _csv_cell(value: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula; unknown is blank."""
-    if value is None:
-        return ""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
-
-
-def csv_response(rows: Sequence[dict[str, Any]], columns: Any) -> HttpResponse:
-    """Rows as a CSV file."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    names = [name for name, field in columns.items() if not isinstance(field, serializers.ManyRelatedField)]
-    writer.writerow(names)
-    writer.writerows([_csv_cell(row[name]) for name in names] for row in rows)
-    return HttpResponse(out.getvalue(), content_type="text/csv; charset=utf-8")
+def _csv_columns(lines: Any) -> list[str]:
+    """Fields of one value each."""
+    return [name for name, field in lines.fields.items() if not isinstance(field, serializers.ManyRelatedField)]

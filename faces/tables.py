@@ -14,11 +14,11 @@ from django.utils.translation import gettext as _
 from rest_framework import serializers
 
 from faces.exceptions import field_errors
+from faces.twins import FORMULA
 
 MOST_LINES = 5000
 MOST_CHARACTERS = 5_000_000
 DELIMITERS = ",;\t"
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would compute; written with an apostrophe before it
 
 
 @dataclass(frozen=True)

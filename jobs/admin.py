@@ -1,6 +1,7 @@
 """Jobs in the administration."""
 
 from django.contrib import admin
+from django.http import HttpRequest
 
 from jobs.models import Job
 
@@ -11,3 +12,9 @@ class JobAdmin(admin.ModelAdmin):
 
     list_display = ("id", "kind", "status", "done", "total", "owner", "created_at")
     list_filter = ("kind", "status")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Job | None = None) -> bool:
+        return False

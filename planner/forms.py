@@ -11,7 +11,7 @@ from typing import Any
 from django import forms
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy
 
 from planner.models import Scenario
 from planner.queries import flat_values, plain_number
@@ -258,9 +258,3 @@ class ScenarioForm(forms.Form):
 def tag_names(words_given: Iterable[str]) -> list[str]:
     """Tags as they are kept: lower case, hyphens, each once."""
     return list(dict.fromkeys(name for word in words_given if (name := slugify(word)[:40])))
-
-
-class SweepForm(forms.Form):
-    """What a sweep is called."""
-
-    name = forms.CharField(label=pgettext_lazy("sweep", "Name"), max_length=200, required=False)

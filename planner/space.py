@@ -16,6 +16,7 @@ from typing import Any
 from roofline.errors import ScenarioError
 
 MOST_VALUES = 10_000
+LARGEST = 1e18  # of a number in a range: no field of a scenario goes beyond
 _RANGE_KEYS = {"from", "to", "factor", "step"}
 _NUMBER = r"[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _SPAN = re.compile(rf"^({_NUMBER})\s*(?:\.\.\.?|…|to)\s*({_NUMBER})(?:\s*([x×*+])\s*({_NUMBER}))?$")
@@ -125,10 +126,8 @@ def _expand(path: str, value: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _progression(path: str, value: Mapping[str, Any]) -> tuple[Any, ...]:
     numbers = [value["from"], value["to"], value.get("factor", value.get("step", 1))]
-    if not all(
-        isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number) for number in numbers
-    ):
-        raise _refusal(path, "from, to, factor and step must be finite numbers.")
+    if not all(_is_plain(number) for number in numbers):
+        raise _refusal(path, f"from, to, factor and step must be numbers up to {LARGEST:g}.")
     low, high, amount = numbers
     if "factor" in value and "step" in value:
         raise _refusal(path, "give either factor or step, not both.")
@@ -140,17 +139,26 @@ def _progression(path: str, value: Mapping[str, Any]) -> tuple[Any, ...]:
 def _geometric(path: str, low: float, high: float, factor: float) -> tuple[Any, ...]:
     if factor <= 1 or low <= 0:
         raise _refusal(path, "factor must be above 1 and from above 0.")
-    count = math.floor(math.log(high / low) / math.log(factor) + 1e-9) + 1
-    _bounded(path, count)
+    count = _count(path, (math.log(high) - math.log(low)) / math.log(factor))
     return tuple(_tidy(low * factor**power) for power in range(count))
 
 
 def _arithmetic(path: str, low: float, high: float, step: float) -> tuple[Any, ...]:
     if step <= 0:
         raise _refusal(path, "step must be above 0.")
-    count = math.floor((high - low) / step + 1e-9) + 1
-    _bounded(path, count)
+    count = _count(path, (high - low) / step)
     return tuple(_tidy(low + step * index) for index in range(count))
+
+
+def _is_plain(number: Any) -> bool:
+    return isinstance(number, int | float) and not isinstance(number, bool) and -LARGEST <= number <= LARGEST
+
+
+def _count(path: str, steps: float) -> int:
+    """Values of a range of so many steps; an endless one is refused like any that is too long."""
+    count = math.floor(min(steps, 1e15) + 1e-9) + 1
+    _bounded(path, count)
+    return count
 
 
 def _bounded(path: str, count: int) -> None:

@@ -155,11 +155,6 @@ def front_of(rows: Sequence[Mapping[str, Any]], front: Front) -> list[Mapping[st
     return [known[index] for index in kept]
 
 
-def fronts_of(rows: Sequence[Mapping[str, Any]], workload: str) -> list[dict[str, Any]]:
-    """All fronts of a workload as one list, each row with the name of its front."""
-    return [dict(row) | {"front": front.key} for front in FRONTS[workload] for row in front_of(rows, front)]
-
-
 def merged_fronts(
     old: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]], workload: str
 ) -> list[dict[str, Any]]:

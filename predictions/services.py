@@ -162,12 +162,3 @@ def _answer(
 
 def _engine_calibration(row: Any) -> Calibration | None:
     return row.engine_value() if row else None
-
-
-def with_changes(scenario: Mapping[str, Any], change: Mapping[str, Any]) -> Json:
-    """`scenario` with the nested values of `change` laid over it."""
-    merged = dict(scenario)
-    for key, value in change.items():
-        below = merged.get(key)
-        merged[key] = with_changes(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
-    return merged

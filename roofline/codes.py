@@ -60,8 +60,3 @@ ACTIVATION_FORMATS = ("bf16", "fp16", "fp8", "int8", "nvfp4", "mxfp8", "fp32", "
 KV_FORMATS = ("bf16", "fp16", "fp8", "int8", "nvfp4", "fp32", "q8_0")
 
 BOUNDS = ("compute", "memory", "interconnect", "latency")
-
-
-def code(value: str, choices: tuple[str, ...]) -> int:
-    """The integer code of a word; ValueError if it is none of the choices."""
-    return choices.index(value)

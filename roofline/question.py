@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from roofline import codes, rules
+from roofline import rules
 from roofline.architecture import Architecture
 from roofline.columns import Model
 from roofline.errors import ScenarioError
@@ -29,8 +29,6 @@ NEEDED_PEAK = {"fp8": "fp8", "mxfp8": "fp8", "int8": "int8", "nvfp4": "fp4"}
 # MXFP8 products came with the generations that also multiply 4-bit numbers.
 TRAINING_PEAK = {"fp8": "fp8", "mxfp8": "fp4", "nvfp4": "fp4"}
 BATCHED_TOKENS = {"vllm": 8192, "sglang": 8192, "tensorrt_llm": 8192, "llama_cpp": 2048, "static_batching": 8192}
-SEQUENCES_AT_ONCE = 256
-NVLINK_NETWORK = 72  # GPUs of one fast link that reach over several machines
 
 
 @dataclass
@@ -181,8 +179,3 @@ def _complete_lengths(question: Question) -> None:
     _default(scenario, "inference.max_num_batched_tokens", BATCHED_TOKENS[scenario.get("inference.engine")])
     if scenario.get("inference.speculative.draft_tokens"):
         _default(scenario, "inference.speculative.draft_cost", 0.05)
-
-
-def weight_code(scenario: Scenario) -> int:
-    """Code of the weights' format."""
-    return codes.code(scenario.get("inference.weights"), codes.WEIGHT_FORMATS)

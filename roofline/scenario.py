@@ -218,8 +218,9 @@ def _check_choice(f: Field, value: Value) -> str:
 def _check_choices(f: Field, value: Value) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
         raise ValueError("Must be a list of names.")
-    words = [_check_choice(f, word) for word in value[: len(f.choices) * 2]]
-    return tuple(dict.fromkeys(words))
+    if len(value) > 2 * len(f.choices):
+        raise ValueError(f"Must be a list of at most {len(f.choices)} names.")
+    return tuple(dict.fromkeys(_check_choice(f, word) for word in value))
 
 
 def _check_object(f: Field, value: Value) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from benchmarks_ingest import calibrations as acts
-from benchmarks_ingest.views.common import csv_twin, json_twin
+from faces.twins import csv_twin, json_twin
 from predictions.models import Calibration
 
 MOST_COMPARED = 4

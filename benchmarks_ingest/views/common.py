@@ -1,43 +1,18 @@
-"""What several pages share: twins, and rows that a visitor may see or else 404."""
+"""What several pages share: rows that a visitor may see or else 404, and names to choose from."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest
 
 from benchmarks_ingest.models import MeasuredRun, Upload
 from benchmarks_ingest.selectors import runs_visible, upload_get
-from faces.tables import FORMULA
 from gpus.selectors import gpu_book
 from llms.selectors import model_book
 
 MOST_ROWS = 100_000  # of one twin
-Row = Mapping[str, Any]
-
-
-def json_twin(payload: Any) -> JsonResponse:
-    """The page's data as JSON."""
-    return JsonResponse(payload, safe=False, json_dumps_params={"ensure_ascii": False})
-
-
-def csv_twin(rows: Iterable[Row], name: str, columns: Sequence[str]) -> HttpResponse:
-    """Rows as a CSV file without formulas."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(columns)
-    writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
-    response = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
-    return response
-
-
-def _cell(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def run_or_404(request: HttpRequest, pk: int) -> MeasuredRun:

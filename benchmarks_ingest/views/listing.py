@@ -25,7 +25,8 @@ from benchmarks_ingest.residuals import (
     together,
 )
 from benchmarks_ingest.selectors import runs_to_confirm
-from benchmarks_ingest.views.common import MOST_ROWS, csv_twin, json_twin
+from benchmarks_ingest.views.common import MOST_ROWS
+from faces.twins import csv_twin, json_twin
 
 PAGE = 50
 COLUMNS = (

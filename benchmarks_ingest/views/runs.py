@@ -21,7 +21,8 @@ from benchmarks_ingest.rows import suggestion
 from benchmarks_ingest.scenarios import lengths_missing, plan_query, run_scenario
 from benchmarks_ingest.selectors import may_change
 from benchmarks_ingest.services import run_use
-from benchmarks_ingest.views.common import csv_twin, json_twin, name_choices, run_or_404
+from benchmarks_ingest.views.common import name_choices, run_or_404
+from faces.twins import csv_twin, json_twin
 
 MOST_USD = 1e6
 

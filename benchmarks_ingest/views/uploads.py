@@ -22,7 +22,8 @@ from benchmarks_ingest.resolving import Books
 from benchmarks_ingest.rows import suggestion
 from benchmarks_ingest.selectors import may_change, runs_to_confirm, runs_visible, uploads_visible
 from benchmarks_ingest.services import runs_confirm, upload_create, upload_delete
-from benchmarks_ingest.views.common import csv_twin, json_twin, name_choices, upload_or_404
+from benchmarks_ingest.views.common import name_choices, upload_or_404
+from faces.twins import csv_twin, json_twin
 
 PAGE = 25
 MOST_FILES = 100

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from planner.twins import csv_twin, json_twin
+from faces.twins import csv_twin, json_twin
 
 REPORT = Path(__file__).resolve().parents[2] / "docs" / "accuracy.json"
 COMMAND = "python manage.py accuracy"

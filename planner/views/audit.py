@@ -9,11 +9,12 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from faces.twins import csv_twin, json_twin
 from planner.audits import CLAIM_LABELS, claim_audit, verdict_class
 from planner.forms import plan_form
 from planner.names import gpu_names, model_names
 from planner.queries import scenario_from_query
-from planner.twins import csv_twin, error_twin, json_twin
+from planner.views.common import error_twin
 from roofline.audit import CLAIMS
 from roofline.errors import ScenarioError
 

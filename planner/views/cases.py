@@ -8,12 +8,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from faces.twins import csv_twin, json_twin
 from planner.audits import CLAIM_LABELS, claim_audit, verdict_class
 from planner.models import CaseStudy
 from planner.present import COST, SERVING, TRAINING, answer, figure, value_at
 from planner.queries import query_of
 from planner.selectors import case_studies, predictions_of
-from planner.twins import csv_twin, json_twin
 
 # A published figure beside the predicted one.
 SAME_FIGURE = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.http import HttpRequest
+from django.http import HttpRequest, JsonResponse
 
 from planner import charts
 from planner.hardware import roofs_of
@@ -22,6 +22,8 @@ from planner.present import (
     workload_of,
 )
 from planner.queries import changed, query_of
+from predictions.services import error_json
+from roofline.errors import ScenarioError
 
 Result = Mapping[str, Any]
 
@@ -52,6 +54,11 @@ def answer_context(scenario: Mapping[str, Any], result: Result) -> dict[str, Any
 
 def _fitting(scenario: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
     return {**entry, "words": change_words(entry["change"]), "query": query_of(changed(scenario, entry["change"]))}
+
+
+def error_twin(error: ScenarioError, status: int = 400) -> JsonResponse:
+    """A refused scenario in the one shape of errors."""
+    return JsonResponse(error_json(error), status=status)
 
 
 def is_sent_form(request: HttpRequest) -> bool:

@@ -15,13 +15,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
+from faces.twins import csv_twin, json_twin
 from planner.comparing import chart_figures, input_rows, result_rows
 from planner.models import MOST_COMPARED, Comparison, Scenario
 from planner.present import answer, title
 from planner.queries import query_of, scenario_of
 from planner.selectors import comparisons_visible, predictions_of, scenarios_by_id, scenarios_visible
 from planner.services import comparison_create, comparison_delete
-from planner.twins import csv_twin, json_twin
 from roofline.errors import ScenarioError
 
 

@@ -9,10 +9,10 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
+from faces.twins import csv_twin, json_twin
 from planner.present import answer
 from planner.queries import query_of
 from planner.selectors import case_studies, predictions_of, scenarios_visible
-from planner.twins import csv_twin, json_twin
 
 RECENT = 8
 

@@ -10,13 +10,13 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
+from faces.twins import csv_twin, json_twin
 from planner import charts
 from planner.forms import chosen_values, plan_form
 from planner.names import gpu_names, model_names
 from planner.present import headline, metrics_of, value_at
 from planner.queries import LONGEST_ADDRESS, flat_values, query_of, scenario_from_query
-from planner.twins import csv_twin, error_twin, json_twin
-from planner.views.common import answer_context
+from planner.views.common import answer_context, error_twin
 from planner.whatif import Around, around
 from predictions.services import predict
 from roofline.errors import ScenarioError

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
+from faces.twins import csv_twin, json_twin
 from gpus.selectors import gpu_book
 from planner import charts
 from planner.forms import plan_form
@@ -17,8 +18,7 @@ from planner.names import model_names
 from planner.present import COST, SERVING, TRAINING, figure, model_name, value_at
 from planner.queries import query_of, scenario_from_query
 from planner.ranking import SPEED, Ranked, Ranking, ranking, row_facts
-from planner.twins import csv_twin, error_twin, json_twin
-from planner.views.common import is_sent_form
+from planner.views.common import error_twin, is_sent_form
 from roofline.errors import ScenarioError
 
 

@@ -13,13 +13,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from faces.twins import csv_twin, json_twin
 from planner.forms import ScenarioForm
 from planner.models import MOST_COMPARED, Scenario
 from planner.present import answer, title
 from planner.queries import query_of, scenario_of
 from planner.selectors import may_change, predictions_of, scenarios_found, scenarios_visible, tags_in_use
 from planner.services import scenario_clone, scenario_create, scenario_delete, scenario_update
-from planner.twins import csv_twin, json_twin
 from predictions.services import predict
 from roofline.errors import ScenarioError
 

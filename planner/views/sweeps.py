@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from faces.twins import csv_twin, json_twin
 from planner import charts
 from planner.forms import plan_form
 from planner.models import Sweep
@@ -21,8 +22,7 @@ from planner.queries import query_of, scenario_from_query
 from planner.selectors import sweep_get, sweep_rows, sweeps_visible
 from planner.space import space_axes
 from planner.sweeps import FRONTS, point_url, sweep_cancel, sweep_create, sweep_estimate, values_said
-from planner.twins import csv_twin, error_twin, json_twin
-from planner.views.common import is_sent_form
+from planner.views.common import error_twin, is_sent_form
 from roofline.errors import ScenarioError
 
 PAGE = 50

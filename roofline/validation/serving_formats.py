@@ -1,6 +1,5 @@
 """Number formats of a measured serving point, from the words that its source uses."""
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -107,8 +106,3 @@ def _activations(weights: str, gpu: Gpu, words: str) -> str:
     if weights == "int4_g128" and "a8" in words:
         return "fp8" if gpu.peak("fp8") else "bf16"
     return weights if weights in ("fp16", "fp32") else "bf16"
-
-
-def nan_or(value: float, fallback: float) -> float:
-    """`value`, or `fallback` where it is nan."""
-    return fallback if math.isnan(value) else value

@@ -124,6 +124,21 @@ def test_form_keeps_the_date_as_stated(signed_in: Client) -> None:
     assert (offer.date, offer.date_stated) == (date(2026, 7, 1), "2026-07")
 
 
+def test_the_form_refuses_an_offer_twice_and_one_to_come(signed_in: Client) -> None:
+    from gpus.models import Gpu
+
+    form = {**OFFER, "machine": "8x", "gpu": Gpu.objects.get(slug="mi300x").pk}
+    assert signed_in.post("/offers/new/", form).status_code == 302
+    again = signed_in.post("/offers/new/", form)
+    assert again.context["form"].non_field_errors()
+    assert "date" in signed_in.post("/offers/new/", {**form, "date": "2999"}).context["form"].errors
+
+
+def test_an_id_of_odd_digits_is_no_offer(signed_in: Client) -> None:
+    text = "id,provider,instance_type,gpu,region,purchase_model,date,source\n²,own,8x,mi300x,,on_demand,2026-07,me\n"
+    assert signed_in.post("/offers/import/", {"text": text}).status_code == 200
+
+
 def test_the_same_offer_twice_is_refused(api_signed: APIClient) -> None:
     assert api_signed.post("/api/v1/offers/", OFFER).status_code == 201
     answer = api_signed.post("/api/v1/offers/", OFFER)

@@ -31,3 +31,9 @@ def test_it_works(api: APIClient, two_a_minute: None) -> None:
 
 def test_person_is_not_counted_as_a_stranger(api_signed: APIClient, two_a_minute: None) -> None:
     assert {api_signed.get("/api/v1/gpus/mi300x/").status_code for _ in range(4)} == {200}
+
+
+def test_what_a_caller_says_of_its_address_is_not_believed(api: APIClient, two_a_minute: None) -> None:
+    with time_machine.travel("2026-01-01T00:02:30Z", tick=False):
+        answers = [api.get("/api/v1/gpus/mi300x/", HTTP_X_FORWARDED_FOR=f"10.0.0.{number}") for number in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]

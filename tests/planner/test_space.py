@@ -56,8 +56,11 @@ def test_an_object_of_the_format_is_no_range() -> None:
         ({"from": 0, "to": 8, "factor": 2}, "above 0"),
         ({"from": 1, "to": 8, "step": 0}, "above 0"),
         ({"from": 1, "to": 8, "step": 1, "factor": 2}, "either"),
+        ({"from": 0, "to": 1e17, "step": 1e-300}, "at most"),
+        ({"from": 1e-300, "to": 1e17, "factor": 1.0000000001}, "at most"),
+        ({"from": 0, "to": 10**400, "step": 1}, "numbers up to"),
         ({"from": 1, "to": "x", "step": 1}, "numbers"),
-        ({"from": 1, "to": float("inf"), "step": 1}, "finite"),
+        ({"from": 1, "to": float("inf"), "step": 1}, "numbers up to"),
         ({"from": 1, "to": 1e9, "step": 1}, "at most"),
     ],
 )

@@ -63,19 +63,6 @@ def put_percentile(run: Run, metric: str, percent: str, value: Any, source: str,
         run.put(field, value, source, unit)
 
 
-def put_stats(
-    run: Run, metric: str, stats: Mapping[str, Any], source: str, unit: str, mean: str = "mean", median: str = "p50"
-) -> None:
-    """A dict of mean and percentiles of one latency metric: keys such as mean/avg, p50, p90, 99, p99.9."""
-    run.put(f"{metric}_mean_s", stats.get(mean), f"{source}.{mean}", unit)
-    if median in stats:
-        run.put(f"{metric}_p50_s", stats[median], f"{source}.{median}", unit)
-    for key, value in stats.items():
-        match = re.fullmatch(r"[pP]?(\d{1,2}(?:\.\d+)?)", str(key))
-        if match and match[1] not in {"0"}:
-            put_percentile(run, metric, match[1], value, f"{source}.{key}", unit)
-
-
 def put_text(run: Run, field: str, value: Any, source: str) -> None:
     """A non-empty string, else nothing."""
     cleaned = text(value)

@@ -114,7 +114,6 @@ CONSOLE_TEXT = {
 }
 _PERCENTILE = re.compile(r"\[(Latency|TTFT|TPOT)\]\s*P(\d+(?:\.\d+)?)\s*:\s*([\d.,eE+]+)")
 OVERVIEW = r"^=? ?PERFORMANCE OVERVIEW|^= STATISTICS\s*$(?=[^\0]{0,800}?Token Throughput \(tokens/sec\))"
-_RULE = re.compile(r"^={20,}\s*$")
 
 
 class TrtllmStdout:
