@@ -13,7 +13,7 @@ from roofline.validation import training_memory
 from roofline.validation.report import Outcome
 from roofline.validation.residuals import Residual
 from roofline.validation.training_batch import batch_of
-from roofline.validation.training_memory import memory_batch, why_underspecified
+from roofline.validation.training_memory import is_leaner, memory_batch, why_underspecified
 from roofline.validation.training_table import Run, read_rows, runs
 
 SPEED = "tokens_per_s_per_gpu"
@@ -55,7 +55,7 @@ def predicted_speeds(found: Sequence[Run]) -> tuple[Floats, Floats, Floats]:
         bounds = training.interval(part, coefficients)
         low[index], high[index] = speed[index] * bounds.low, speed[index] * bounds.high
     held = memory.training(memory_batch(found)[0])
-    settled = np.array([run.recompute in FIXED_RECOMPUTES and _layout_stated(run) for run in found])
+    settled = np.array([_settled(run) for run in found])
     refused = settled & ~held.fits
     return np.where(refused, DOES_NOT_FIT, speed), low, high
 
@@ -63,8 +63,10 @@ def predicted_speeds(found: Sequence[Run]) -> tuple[Floats, Floats, Floats]:
 FIXED_RECOMPUTES = (codes.RECOMPUTES[0], codes.RECOMPUTES[2])  # "selective" means other things in other frameworks
 
 
-def _layout_stated(run: Run) -> bool:
-    return all(run.row.get(name) for name in ("tp", "pp", "micro_batch_per_gpu"))
+def _settled(run: Run) -> bool:
+    """Whether everything that memory depends on is stated, and of a kind that the memory model has."""
+    layout_stated = all(run.row.get(name) for name in ("tp", "pp", "micro_batch_per_gpu"))
+    return layout_stated and run.recompute in FIXED_RECOMPUTES and not is_leaner(run.row)
 
 
 def _residual(

@@ -17,6 +17,7 @@ from roofline.validation.training_table import ASYNCHRONOUS_ATTENTION, COMPILING
 RAILS = re.compile(r"(\d+)\s*x[^;,]*?(\d+)\s*Gb", re.IGNORECASE)  # 4x100Gb, 8x ConnectX-7 IB NDR 400Gb/s
 NO_OVERLAP = re.compile(r"no (?:comm\w* )?overlap|overlap off|without overlap")
 NODE_TOTAL = re.compile(r"(\d+) Gbps node-node")
+HOPPER_ATTENTION = re.compile(r"\bFA3\b|FlashAttention-3")
 SIXTEEN_BIT_GRADIENTS = ("hf_trainer", "llm_foundry", "fsdp", "torchtitan", "deepspeed", "nemo")
 FP32_ACCUMULATION = "fp32 grad accumulation"
 WHOLE_STEP_GRAPHS = (
@@ -42,6 +43,7 @@ def levers_of(run: Run) -> Levers:
     modern = run.framework in ("nemo", "megatron", "maxtext", "torchtitan", "other") and (
         math.isnan(run.year) or run.year >= ASYNCHRONOUS_ATTENTION
     )
+    modern = modern or HOPPER_ATTENTION.search(run.row.get("notes", "")) is not None
     notes = run.row.get("notes", "").lower()
     return Levers(
         flash_attention_2=float(run.flash),

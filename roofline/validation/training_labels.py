@@ -62,6 +62,7 @@ HINTED_LAYERS = re.compile(r"(?:^|;)layers=(\d+)")
 MONTH = re.compile(r"(20\d\d)(?:-(\d\d))?")
 ROUNDS = "mlcommons"  # whose entries carry placeholders for versions: the round's date tells more
 LOW_POWER_SOURCES = ("pytorch/torchtitan", "pytorch/ao")
+NODE_SIZE = re.compile(r"(\d+) GPUs per node")
 
 
 def framework_of(label: str) -> str:
@@ -104,7 +105,11 @@ def gpu_of(row: Row) -> Gpu:
 
 
 def _variant(row: Row, gpu: Gpu) -> Gpu:
-    """The accelerator as a source had it: the PyTorch teams' H100 is one of 500 W with 96 GB of HBM2e where no memory size is stated."""
+    """The accelerator as a source had it: in smaller nodes where the interconnect column says so; the PyTorch teams' H100 is one of 500 W
+    with 96 GB of HBM2e where no memory size is stated.
+    """
+    if node := NODE_SIZE.search(row.get("interconnect", "")):
+        gpu = replace(gpu, gpus_per_node=int(node[1]), domain=min(gpu.domain, int(node[1])))
     theirs = row.get("source", "").startswith(LOW_POWER_SOURCES) and not row.get("gpu_mem_gb")
     if gpu.slug == "h100-sxm5-80gb" and theirs:
         return replace(gpu, tdp_watts=500.0, bandwidth=2.4 * TERA, memory_bytes=0.99 * 96 * GIB)

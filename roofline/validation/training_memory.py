@@ -42,6 +42,8 @@ SOURCE_DEFINITIONS = (
     ("megatron-bridge", ALLOCATED),
 )
 FP32_ACCUMULATION = "fp32 grad accumulation"
+# Words of notes of runs that held less than the memory model has recipes for.
+LEANER = ("states in bf16", "loss in pieces")
 REDUCED_IN_16_BIT = ("nemo",)  # recipes of NeMo and Megatron-Bridge reduce gradients in bf16
 
 # Where the fit of the overheads starts and what it is drawn to.
@@ -79,7 +81,14 @@ def why_underspecified(row: Row) -> str:
         return "activation recomputation not stated"
     if not (row.get("micro_batch_per_gpu") or "").strip() and not (row.get("global_batch_seqs") or "").strip():
         return "batch not stated"
+    if is_leaner(row):
+        return "optimizer or loss of another kind"
     return ""
+
+
+def is_leaner(row: Row) -> bool:
+    """Whether a run held less than the memory model has recipes for: what it held is not compared, nor is it refused for lack of memory."""
+    return any(words in row.get("notes", "") for words in LEANER)
 
 
 def _compiled(run: Run) -> bool:

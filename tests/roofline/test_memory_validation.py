@@ -142,7 +142,7 @@ def test_peaks_of_fully_specified_training_runs() -> None:
     off = np.array([abs(r.predicted / r.measured - 1) for r in training_memory.residuals(selected)])
     assert len(off) > 50
     assert np.median(off) < 0.08
-    assert np.percentile(off, 90) < 0.2
+    assert np.percentile(off, 90) < 0.25
 
 
 @pytest.mark.parametrize(
@@ -168,6 +168,7 @@ def test_the_definition_of_a_peak(row: dict[str, str], definition: int) -> None:
         ({"notes": "ASSUMED seq_len=2048"}, "sequence length not stated"),
         ({"recompute": ""}, "activation recomputation not stated"),
         ({"micro_batch_per_gpu": "", "global_batch_seqs": ""}, "batch not stated"),
+        ({"notes": "loss in pieces; peak reserved"}, "optimizer or loss of another kind"),
     ],
 )
 def test_what_memory_depends_on(change: dict[str, str], reason: str) -> None:

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from roofline.validation import training as validation
-from roofline.validation.training_batch import batch_of, network_of
+from roofline.validation.training_batch import batch_of, levers_of, network_of
 from roofline.validation.training_table import (
     UnderSpecified,
     framework_of,
@@ -119,6 +119,37 @@ def test_networks_of_free_text():
     assert network_of(run(interconnect="NVLink in node; Omni-Path 4x100Gb")) == pytest.approx(50e9 / 8)
     assert network_of(run(interconnect="1600 Gbps node-node RoCE")) == pytest.approx(200e9 / 8)
     assert network_of(run()) == pytest.approx(400e9 / 8)
+
+
+def test_nodes_of_another_size():
+    found = run(interconnect="4 GPUs per node, NVLink in node; InfiniBand between")
+    assert (found.gpu.gpus_per_node, found.gpu.domain) == (4, 4)
+    assert float(batch_of([found])[0].layout.gpus_per_node[0]) == 4
+    assert run().gpu.gpus_per_node == 8
+
+
+@pytest.mark.parametrize(("notes", "fits"), [("", False), ("optimizer states in bf16", True), ("loss in pieces", True)])
+def test_runs_that_held_less_are_not_refused(notes, fits):
+    rows = [
+        {
+            **ROW,
+            "n_gpus": "8",
+            "tp": "1",
+            "pp": "1",
+            "cp": "1",
+            "vpp": "",
+            "recompute": "full",
+            "fsdp_zero": "3",
+            "notes": notes,
+        }
+    ]
+    (residual,) = validation.validate(rows).residuals
+    assert (residual.predicted > 0) is fits
+
+
+@pytest.mark.parametrize(("notes", "newer"), [("", 0), ("one node; FlashAttention-3", 1), ("FA3", 1), ("FA2", 0)])
+def test_attention_kernels_of_the_notes(notes, newer):
+    assert levers_of(run(framework="FSDP", notes=notes)).flash_attention_3 == newer
 
 
 def test_recomputation_is_chosen_where_memory_asks_for_it():
