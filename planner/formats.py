@@ -85,11 +85,15 @@ def seconds(value: object) -> str:
 
 
 def usd(value: object) -> str:
-    """Dollars: cents up to a thousand, whole dollars above, three digits below ten cents."""
+    """Dollars: cents up to a thousand, whole dollars up to ten thousand, else three digits; $3.13 M from a million on."""
     if not is_number(value):
         return EMPTY
     number = float(value)  # type: ignore[arg-type]
     sign, size = ("-" if number < 0 else ""), abs(number)
+    if size >= 999_500:
+        return f"{sign}${sig(size / 1e6)} M"
+    if size >= 9_999.5:
+        return f"{sign}${sig(size)}"
     if size >= 999.995:
         return f"{sign}${size:,.0f}"
     if 0 < size < 0.1:
@@ -112,6 +116,11 @@ def percent(value: object, digits: int = 3) -> str:
     return f"{sig(float(value) * 100, digits)} %" if is_number(value) else EMPTY  # type: ignore[arg-type]
 
 
+def exact(value: object) -> str:
+    """A published figure with all its digits: 1,923."""
+    return f"{float(value):,.10g}" if is_number(value) else EMPTY  # type: ignore[arg-type]
+
+
 def ratio(value: object) -> str:
     """A factor: 2.27x."""
     return f"{sig(value)}×" if is_number(value) else EMPTY
@@ -119,6 +128,7 @@ def ratio(value: object) -> str:
 
 FORMATS = {
     "energy": energy,
+    "exact": exact,
     "power": power,
     "sig": sig,
     "whole": whole,

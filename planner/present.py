@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from planner.charts import interval_of
-from planner.formats import formatted, gib, ranged, sig, usd
+from planner.formats import formatted, gib, percent, ranged, sig, usd
 from planner.forms import words
 from planner.queries import flat_values
 from roofline.fields import BY_PATH
@@ -63,7 +63,7 @@ COST = (
     Metric("cost.usd_per_million_output_tokens", gettext_lazy("Per million output tokens"), "usd", -1),
     Metric("cost.usd_per_million_total_tokens", gettext_lazy("Per million tokens"), "usd", -1),
     Metric("cost.power_watts", gettext_lazy("Power"), "power", 0),
-    Metric("cost.energy_kwh", gettext_lazy("Energy"), "energy", -1),
+    Metric("cost.energy_kwh", gettext_lazy("Energy (run, or an hour)"), "energy", -1),
 )
 MEMORY = (
     Metric("memory.per_gpu.total_bytes", gettext_lazy("Memory per GPU"), "gib", -1),
@@ -138,15 +138,31 @@ def answer(result: Result) -> str:
 
 
 def _does_not_fit(result: Result) -> str:
-    memory = result["memory"]["per_gpu"]
-    missing = (memory["total_bytes"] or 0) - (memory["capacity_bytes"] or 0)
+    memory, missing = result["memory"]["per_gpu"], missing_bytes(result)
     if missing <= 0:
         return _("Does not fit: the memory is enough, but not for a single request of this length.")
-    return _("Does not fit: %(missing)s missing on each GPU (%(total)s needed, %(capacity)s there).") % {
+    values = {
         "missing": gib(missing),
         "total": gib(memory["total_bytes"]),
         "capacity": gib(memory["capacity_bytes"]),
+        "share": percent(value_at(result, "scenario.inference.gpu_memory_utilization")),
     }
+    if missing > (memory["total_bytes"] or 0) - (memory["capacity_bytes"] or 0):
+        return (
+            _(
+                "Does not fit: %(missing)s missing on each GPU (%(total)s needed; %(capacity)s there, of which the "
+                "engine may use %(share)s)."
+            )
+            % values
+        )
+    return _("Does not fit: %(missing)s missing on each GPU (%(total)s needed, %(capacity)s there).") % values
+
+
+def missing_bytes(result: Result) -> float:
+    """What lacks on the fullest GPU, within the share of its memory that an engine may use; at most 0 where it fits."""
+    memory = result["memory"]["per_gpu"]
+    over = (memory["total_bytes"] or 0) - (memory["capacity_bytes"] or 0)
+    return max(float(result["memory"].get("short_bytes") or 0), float(over)) if not result["memory"]["fits"] else over
 
 
 def _serving_speed(result: Result) -> str:
@@ -178,10 +194,14 @@ def _price(result: Result) -> str:
         value_at(result, f"cost.{key}") for key in ("usd_per_run", "usd_per_million_output_tokens", "usd_per_hour")
     )
     if run:
-        return _("%(price)s for the run.") % {"price": usd(run)}
+        return _("%(price)s for the run.") % {"price": _cost(result, "usd_per_run")}
     if million and workload_of(result) == "inference":
-        return _("%(price)s per million output tokens.") % {"price": usd(million)}
+        return _("%(price)s per million output tokens.") % {"price": _cost(result, "usd_per_million_output_tokens")}
     return _("%(price)s per hour.") % {"price": usd(hour)} if hour else _("No price is known.")
+
+
+def _cost(result: Result, key: str) -> str:
+    return figure(result, next(metric for metric in COST if metric.key == key))
 
 
 def price_words(result: Result) -> str:
@@ -261,7 +281,7 @@ def parts_table(result: Result) -> list[dict[str, Any]]:
         "runtime": _("runtime"),
     }
     rows = [{"key": key, "label": str(label), "bytes": memory.get(f"{key}_bytes") or 0} for key, label in names.items()]
-    free = (memory["capacity_bytes"] or 0) - (memory["total_bytes"] or 0)
+    free = -missing_bytes(result)
     rows = [row for row in rows if row["bytes"]]
     return [
         *rows,

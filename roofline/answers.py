@@ -85,6 +85,7 @@ def refusal_to_fit(question: Question, choice: Choice, repairs: list[Json]) -> J
     over = (number(held.total_bytes) or 0.0) - (number(held.capacity_bytes) or 0.0)
     # A serving engine may use only its share of the memory: what lacks is measured against that.
     short = max(over, number(getattr(held, "shortfall_bytes", 0.0)) or 0.0)
+    body["memory"]["short_bytes"] = count(short)
     share = question.scenario.get("inference.gpu_memory_utilization", 1.0)
     rule = f" (the engine may use {share:.0%} of the memory)" if short > over else ""
     question.warn("does_not_fit", "gpu_count", f"Does not fit: {short / GIB:,.3g} GiB short on each GPU{rule}.")
@@ -123,6 +124,7 @@ def _memory(question: Question, choice: Choice) -> Json:
         "fits": choice.fits,
         "kv_cache_tokens": count(np.floor(held.kv_cache_tokens)) if serving_load else None,
         "max_concurrency": count(np.floor(held.max_concurrency)) if serving_load else None,
+        "short_bytes": 0 if choice.fits else None,
         "would_fit": [],
     }
 

@@ -51,7 +51,13 @@ def _name_axis(names: Sequence[str]) -> dict[str, Any]:
     width = max(SHORTEST_LABEL, LABEL_ROW // max(len(names), 1))
     lines = [textwrap.wrap(name, width, max_lines=MOST_LABEL_LINES, placeholder="…") for name in names]
     ticks = ["<br>".join(escape(line) for line in label) for label in lines]
-    return {"tickvals": list(range(len(names))), "ticktext": ticks, "tickangle": 0}
+    return {
+        "tickvals": list(range(len(names))),
+        "ticktext": ticks,
+        "tickangle": 0,
+        "showgrid": False,
+        "zeroline": False,
+    }
 
 
 def compare_bars(
@@ -73,6 +79,7 @@ def compare_bars(
         "marker": {"color": ["var:accent" if index == baseline else "var:line-strong" for index in range(len(names))]},
         "error_y": {
             "type": "data",
+            "visible": any(pair is not None for pair in pairs),
             "symmetric": False,
             "array": up,
             "arrayminus": down,

@@ -40,7 +40,7 @@ def roofline(result: Result, roofs: Sequence[Roof]) -> Figure:
 
 def operator_rows(result: Result) -> list[dict[str, Any]]:
     """One row per operator and phase, slowest first, with the time of all its occurrences (s) and its share of a whole:
-    of the phase when serving, of the step when training.
+    of the phase when serving; when training of all operators, communication that overlaps them counted whole.
     """
     rows = []
     for operator in result.get("operators") or []:
@@ -64,11 +64,11 @@ def operator_rows(result: Result) -> list[dict[str, Any]]:
 
 
 def _shared_by(row: Mapping[str, Any], result: Result) -> str:
-    return "step" if result.get("training") else str(row.get("phase", ""))
+    return "all" if result.get("training") else str(row.get("phase", ""))
 
 
 def operator_bars(result: Result) -> Figure:
-    """Share of each phase's (serving) or of the step's time (training) by operator; colour and word say what binds."""
+    """Share of each phase's (serving) or of all operators' time (training); colour and word say what binds."""
     rows = operator_rows(result)
     phases = list(dict.fromkeys(operator.get("phase", "") for operator in result.get("operators") or []))
     shown = [row for row in rows if row["share"] >= 0.005]
@@ -93,7 +93,9 @@ def operator_bars(result: Result) -> Figure:
         if any(row["bound"] == bound for row in shown)
     ]
     frame = layout(
-        "share of the step's time" if result.get("training") else "share of the phase's time",
+        "share of the time of all operators, overlapped ones too"
+        if result.get("training")
+        else "share of the phase's time",
         "",
         xaxis={
             "tickformat": ".0%",

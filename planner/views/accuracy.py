@@ -10,23 +10,63 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET
 
 from faces.twins import csv_twin, json_twin
+from planner.formats import sig
 
 REPORT = Path(__file__).resolve().parents[2] / "docs" / "accuracy.json"
 COMMAND = "python manage.py accuracy"
+# What is compared, as people read it, in the order of the page: kind and quantity to section and label.
+TRAINING, SERVING = gettext_lazy("Training"), gettext_lazy("Serving")
+MEMORY, OPERATORS = gettext_lazy("Memory of serving engines at start-up"), gettext_lazy("Operators")
+LABELS: dict[tuple[str, str], tuple[str | Promise, str | Promise]] = {
+    ("training", "tokens_per_s_per_gpu"): (TRAINING, gettext_lazy("Tokens/s per GPU")),
+    ("training", "peak_memory"): (TRAINING, gettext_lazy("Peak memory")),
+    ("inference", "tpot"): (SERVING, gettext_lazy("TPOT, fixed concurrency")),
+    ("inference", "output_tokens_per_s"): (SERVING, gettext_lazy("Output tokens/s, fixed concurrency")),
+    ("inference", "ttft"): (SERVING, gettext_lazy("TTFT in a benchmark, fixed concurrency")),
+    ("inference", "tpot_open_loop"): (SERVING, gettext_lazy("TPOT, given request rate")),
+    ("inference", "ttft_open_loop"): (SERVING, gettext_lazy("TTFT, given request rate")),
+    ("inference", "offline_tokens_per_s"): (SERVING, gettext_lazy("Output tokens/s, offline")),
+    ("inference", "batch1_tokens_per_s"): (SERVING, gettext_lazy("Output tokens/s, one request")),
+    ("inference", "prefill_tokens_per_s"): (SERVING, gettext_lazy("Prefill tokens/s")),
+    ("inference", "offline_mlperf_tokens_per_s"): (SERVING, gettext_lazy("MLPerf offline tokens/s (lengths assumed)")),
+    ("inference", "server_tpot"): (SERVING, gettext_lazy("MLPerf server TPOT (load assumed)")),
+    ("inference", "server_ttft"): (SERVING, gettext_lazy("MLPerf server TTFT (load assumed)")),
+    ("serving_memory", "weights_bytes"): (MEMORY, gettext_lazy("Weights, bytes")),
+    ("serving_memory", "kv_cache_tokens"): (MEMORY, gettext_lazy("KV cache, tokens")),
+    ("serving_memory", "kv_cache_bytes"): (MEMORY, gettext_lazy("KV cache, bytes")),
+    ("ops: gemm", "latency"): (OPERATORS, gettext_lazy("GEMM")),
+    ("ops: attention_prefill", "latency"): (OPERATORS, gettext_lazy("Attention, prefill")),
+    ("ops: attention_decode", "latency"): (OPERATORS, gettext_lazy("Attention, decode")),
+    ("ops: moe", "latency"): (OPERATORS, gettext_lazy("Grouped GEMM of experts")),
+    ("ops: collective", "latency"): (OPERATORS, gettext_lazy("Collectives")),
+    ("ops: custom_allreduce", "latency"): (OPERATORS, gettext_lazy("All-reduce kernels of engines")),
+}
+HEADLINES = (
+    ("training", "tokens_per_s_per_gpu", gettext_lazy("training speed")),
+    ("inference", "output_tokens_per_s", gettext_lazy("serving throughput")),
+    ("inference", "tpot", gettext_lazy("time per output token")),
+    ("inference", "ttft", gettext_lazy("time to first token")),
+)
 
 
 @require_GET
 def accuracy(request: HttpRequest) -> HttpResponse:
     """The page."""
     report = _report()
-    return render(
-        request,
-        "planner/accuracy.html",
-        {"report": report, "rows": _rows(report), "tables": _tables(report), "command": COMMAND},
-    )
+    rows = _rows(report)
+    context = {
+        "report": report,
+        "answer": _answer(rows),
+        "sections": _sections(rows, _tables(report)),
+        "command": COMMAND,
+    }
+    return render(request, "planner/accuracy.html", context)
 
 
 @require_GET
@@ -98,6 +138,37 @@ def _tables(report: dict[str, Any]) -> list[dict[str, Any]]:
         for by, groups in (errors.get("by") or {}).items()
         if groups
     ]
+
+
+def _sections(rows: list[dict[str, Any]], tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows under their titles, in the order of LABELS, what it does not know last; each with its tables by group."""
+    order = list(LABELS)
+    known = {(row["kind"], row["quantity"]): row for row in rows}
+    found: dict[str, list[dict[str, Any]]] = {}
+    for key in sorted(known, key=lambda key: order.index(key) if key in LABELS else len(order)):
+        title, label = LABELS.get(key, key)
+        own = [table for table in tables if (table["kind"], table["quantity"]) == key]
+        found.setdefault(str(title), []).append(known[key] | {"label": label, "tables": own})
+    return [{"title": title, "rows": section} for title, section in found.items()]
+
+
+def _answer(rows: list[dict[str, Any]]) -> str:
+    """The errors that most people ask for, as a sentence; "" where they are not known."""
+    known = {(row["kind"], row["quantity"]): row for row in rows}
+    told = [(str(name), known[kind, quantity]) for kind, quantity, name in HEADLINES if (kind, quantity) in known]
+    if not told:
+        return ""
+    halves = ", ".join(f"{sig(row['median_ape_pct'])} % ({name})" for name, row in told)
+    tenths = ", ".join(f"{sig(row['p90_ape_pct'])} %" for _name, row in told)
+    held = [row["coverage"] for _name, row in told if row["coverage"] is not None]
+    sentence = _(
+        "Half of the left-out runs are predicted to within %(halves)s of what was measured, nine in ten to within "
+        "%(tenths)s."
+    ) % {"halves": halves, "tenths": tenths}
+    if not held:
+        return sentence
+    holds = _("The 80 %% ranges hold %(least)s to %(most)s %% of them.")
+    return f"{sentence} {holds % {'least': sig(min(held)), 'most': sig(max(held))}}"
 
 
 def _errors(errors: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET
 
 from faces.twins import csv_twin, json_twin
@@ -14,6 +15,7 @@ from planner.models import CaseStudy
 from planner.present import COST, SERVING, TRAINING, answer, figure, value_at
 from planner.queries import query_of
 from planner.selectors import case_studies, predictions_of
+from roofline.units import DAY
 
 # A published figure beside the predicted one.
 SAME_FIGURE = {
@@ -25,6 +27,9 @@ SAME_FIGURE = {
     "time_days": "training.time_to_train_s",
 }
 KINDS = {"mfu": "percent", "tpot_s": "seconds", "usd_per_million_tokens": "usd", "usd_saved": "usd"}
+LABELS = {"mfu": gettext_lazy("MFU"), "tpot_s": gettext_lazy("Time per output token")}  # their cells have the unit
+# Engine units in one of the claim's, where they differ.
+UNITS = {"time_days": DAY}
 
 
 @require_GET
@@ -113,12 +118,12 @@ def _figures(study: CaseStudy, baseline: dict[str, Any], optimised: dict[str, An
         rows.append(
             {
                 "name": name,
-                "label": CLAIM_LABELS.get(name, name),
-                "kind": "percent" if name == "mfu" else KINDS.get(name, "sig"),
+                "label": LABELS.get(name) or CLAIM_LABELS.get(name, name),
+                "kind": KINDS.get(name, "exact"),
                 "before": before.get(name),
                 "after": after.get(name),
                 **{
-                    f"{role}_value": value_at(result, path) if path else None
+                    f"{role}_value": _in_unit(name, value_at(result, path)) if path else None
                     for role, result in (("baseline", baseline), ("optimised", optimised))
                 },
                 **{
@@ -128,6 +133,11 @@ def _figures(study: CaseStudy, baseline: dict[str, Any], optimised: dict[str, An
             }
         )
     return rows
+
+
+def _in_unit(name: str, value: float | None) -> float | None:
+    """A predicted figure in the unit of the claim."""
+    return None if value is None else value / UNITS.get(name, 1.0)
 
 
 def _gains(baseline: dict[str, Any], optimised: dict[str, Any]) -> float | None:

@@ -23,7 +23,7 @@ GROUPS: dict[str, Callable[[Residual], str]] = {
 }
 CLOSE = 1.15  # two measurements within 15 % of each other have no order worth predicting
 MOST_PAIRS = 400  # of one group: enough to know, cheap enough for large tables
-WORST = 10
+WORST, WORST_OF_A_QUANTITY = 10, 2
 
 
 @dataclass
@@ -118,9 +118,15 @@ def ranking(residuals: Sequence[Residual]) -> float | None:
     return _rounded(100.0 * right / total) if total else None
 
 
-def worst(residuals: Sequence[Residual], most: int = WORST) -> list[Residual]:
-    """The rows that are furthest off."""
-    return sorted(residuals, key=lambda r: -abs(np.log(max(r.predicted, 1e-12) / r.measured)))[:most]
+def worst(residuals: Sequence[Residual], most: int = WORST, of_a_quantity: int = WORST_OF_A_QUANTITY) -> list[Residual]:
+    """The rows that are furthest off, so many of a quantity that the worst quantity does not hide the others."""
+    counts: Counter[str] = Counter()
+    found = []
+    for residual in sorted(residuals, key=lambda r: -abs(np.log(max(r.predicted, 1e-12) / r.measured))):
+        counts[residual.quantity] += 1
+        if counts[residual.quantity] <= of_a_quantity:
+            found.append(residual)
+    return found[:most]
 
 
 COLUMNS = ("id", "quantity", "measured", "predicted", "low", "high")

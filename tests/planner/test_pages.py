@@ -85,6 +85,14 @@ def test_case_studies_give_the_published_arithmetic(client: Client) -> None:
         assert figure in page
 
 
+def test_case_studies_csv_has_one_unit_a_row(client: Client) -> None:
+    lines = list(csv.DictReader(io.StringIO(client.get("/case-studies.csv").content.decode())))
+    days = next(line for line in lines if line["figure"] == "time_days")
+    assert all(1 < float(days[f"predicted_{role}"]) < 100 for role in ("baseline", "optimised"))
+    page = client.get("/case-studies/").content.decode()
+    assert "1,923" in page  # a published figure keeps its digits
+
+
 def test_audit_of_a_typed_claim(client: Client) -> None:
     query = "workload=training&model_size.params_b=70&gpu_count=64&claim.tokens_per_s_per_gpu=1923"
     assert "plausible only if" in client.get(f"/audit/?{query}").content.decode()
@@ -123,7 +131,9 @@ def test_accuracy_shows_the_report(client: Client, monkeypatch: pytest.MonkeyPat
     }
     monkeypatch.setattr("planner.views.accuracy._report", lambda: report)
     page = client.get("/accuracy/").content.decode()
-    for text in ("tokens_per_s_per_gpu", "7.00", "81.0", "no sequence length 1", "H100-SXM"):
+    assert "to within 7.00 % (training speed)" in page
+    assert "nine in ten to within 20.0 %" in page
+    for text in ("Tokens/s per GPU", "7.00", "81.0", "no sequence length 1", "H100-SXM"):
         assert text in page
     assert len(client.get("/accuracy.csv").content.decode().splitlines()) == 4
 

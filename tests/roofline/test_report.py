@@ -1,6 +1,7 @@
 """The error report: its figures by hand."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,11 @@ def test_worst_first() -> None:
         "b",
         "c",
     ]
+
+
+def test_the_worst_quantity_does_not_hide_the_others() -> None:
+    rows = [*(residual(1, 9 + number) for number in range(5)), replace(residual(1, 2, id="c"), quantity="ttft")]
+    assert [r.quantity for r in worst(rows, of_a_quantity=2)] == ["tpot", "tpot", "ttft"]
 
 
 def test_residuals_are_written(tmp_path: Path) -> None:
