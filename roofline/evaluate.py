@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from roofline import memory, serving, training
 from roofline.columns import Batch, Column
@@ -134,8 +135,9 @@ def _slower(speed: Record, factor: Column) -> Record:
     return speed
 
 
-def rows(record: Record, index: int) -> Record:
-    """Row `index` of a record of arrays (dataclasses, named tuples, mappings and arrays, nested).
+def rows(record: Record, index: int | NDArray[np.intp]) -> Record:
+    """Row `index`, or the rows of an array of them, of a record of arrays (dataclasses, named tuples, mappings and
+    arrays, nested).
 
     What has no rows is shared.
     """
@@ -148,7 +150,7 @@ def _names(kind: type) -> tuple[str, ...]:
     return tuple(f.name for f in fields(kind))
 
 
-def _row(record: Any, index: int) -> Any:
+def _row(record: Any, index: int | NDArray[np.intp]) -> Any:
     if getattr(record, "ndim", None) is not None:
         return record[index] if record.ndim else record
     if is_dataclass(record):
@@ -159,3 +161,32 @@ def _row(record: Any, index: int) -> Any:
     if isinstance(record, dict):
         return {key: _row(value, index) for key, value in record.items()}
     return record
+
+
+def listed(record: Any, count: int) -> Any:
+    """A record of columns of shape () or (count,) with lists of plain values for columns."""
+    if is_dataclass(record):
+        kind: Any = type(record)
+        return kind(*[listed(getattr(record, name), count) for name in _names(kind)])
+    if isinstance(record, dict):
+        return {key: listed(value, count) for key, value in record.items()}
+    if isinstance(record, np.ndarray):
+        return record.tolist() if record.ndim else [record.item()] * count
+    return [record] * count
+
+
+class Row:
+    """One row of a `listed` record, read figure by figure."""
+
+    __slots__ = ("_index", "_record")
+
+    def __init__(self, record: Any, index: int) -> None:
+        self._record, self._index = record, index
+
+    def __getattr__(self, name: str) -> Any:
+        column = getattr(self._record, name)
+        if type(column) is list:
+            return column[self._index]
+        if type(column) is dict:
+            return {key: values[self._index] for key, values in column.items()}
+        return Row(column, self._index)

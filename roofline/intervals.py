@@ -5,10 +5,16 @@ Intervals are factors on a speed or a time; every headline figure of the answer 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from roofline import serving, training
+from roofline.columns import Batch, Column
+from roofline.hardware import Gpu
 from roofline.question import Question
+from roofline.selection import some
 from roofline.serving import intervals as serving_intervals
 
 if TYPE_CHECKING:
@@ -50,9 +56,9 @@ BASES = (
 
 def interval(question: Question, choice: Choice, figures: Json) -> Json:
     """Level, a pair (low, high) for each headline figure of `figures`, and what the interval rests on."""
-    bounds = _training if question.scenario.workload == "training" else _serving
-    factors, basis = bounds(question, choice)
-    pairs = {name: _pair(figures[name], *pair) for name, pair in factors.items()}
+    known, place = choice.winners.bounds, choice.place
+    pairs = {name: _pair(figures[name], low[place], high[place]) for name, (low, high) in known.factors.items()}
+    basis = known.basis[place]
     _cap_offered(question, figures, pairs)
     return {"level": LEVEL, **pairs, "basis": basis}
 
@@ -78,25 +84,41 @@ def cost_interval(costs: Json, figures: Json, pairs: Json) -> Json:
     return found
 
 
-Factors = dict[str, tuple[float, float]]
+@dataclass
+class Bounds:
+    """For each scenario of a batch: factors (low, high) on each headline figure, and what they rest on."""
+
+    factors: dict[str, tuple[list[float], list[float]]]
+    basis: list[str]
 
 
-def _training(question: Question, choice: Choice) -> tuple[Factors, str]:
-    found = training.interval(choice.batch, training.load(choice.gpus))
-    low, high = float(found.low), float(found.high)
-    rates = dict.fromkeys(TRAINING_RATES, (low, high))
-    return rates | dict.fromkeys(TRAINING_TIMES, (1.0 / high, 1.0 / low)), training.BASES[int(found.basis)]
+def bounds(batch: Batch, gpus: tuple[Gpu, ...], count: int) -> Bounds:
+    """The error bars of the `count` scenarios of a batch; served loads are all closed or all at a given request rate."""
+    return _training(batch, gpus, count) if batch.training is not None else _serving(batch, gpus, count)
 
 
-def _serving(question: Question, choice: Choice) -> tuple[Factors, str]:
-    coefficients = serving.load(choice.gpus)
-    is_open = question.scenario.get("inference.request_rate_per_s") is not None
-    factors = {}
-    for name, quantities in SERVING.items():
-        low, high = serving_intervals.interval(quantities[is_open], choice.batch, coefficients)
-        factors[name] = (float(low), float(high))
-    near = serving_intervals.nearness(choice.batch, coefficients)
-    return factors, BASES[int(near)]
+def _listed(column: Column, count: int) -> list[Any]:
+    values: list[Any] = np.broadcast_to(column, count).tolist()
+    return values
+
+
+def _training(batch: Batch, gpus: tuple[Gpu, ...], count: int) -> Bounds:
+    found = training.interval(batch, training.load(gpus))
+    speed = _listed(found.low, count), _listed(found.high, count)
+    time = _listed(1.0 / found.high, count), _listed(1.0 / found.low, count)
+    basis = [training.BASES[code] for code in _listed(found.basis, count)]
+    return Bounds(dict.fromkeys(TRAINING_RATES, speed) | dict.fromkeys(TRAINING_TIMES, time), basis)
+
+
+def _serving(batch: Batch, gpus: tuple[Gpu, ...], count: int) -> Bounds:
+    assert batch.serving is not None
+    coefficients = serving.load(gpus)
+    is_open = some(batch.serving.request_rate > 0)
+    quantities = {name: pair[is_open] for name, pair in SERVING.items()}
+    pairs = {name: serving_intervals.interval(name, batch, coefficients) for name in {*quantities.values()}}
+    listed = {name: (_listed(low, count), _listed(high, count)) for name, (low, high) in pairs.items()}
+    near = _listed(serving_intervals.nearness(batch, coefficients), count)
+    return Bounds({name: listed[quantity] for name, quantity in quantities.items()}, [BASES[code] for code in near])
 
 
 def _pair(value: float | None, low: float, high: float) -> list[float] | None:

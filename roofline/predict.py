@@ -14,8 +14,9 @@ from roofline.batches import batch_of, distinct_gpus
 from roofline.calibration import Calibration
 from roofline.columns import Batch
 from roofline.errors import ScenarioError
-from roofline.evaluate import Business, Evaluation, evaluate, rows
+from roofline.evaluate import Business, Evaluation, Row, evaluate, listed, rows
 from roofline.hardware import Gpu
+from roofline.intervals import Bounds, bounds
 from roofline.layouts import Candidate, Options, options
 from roofline.question import Question
 from roofline.remedies import remedies
@@ -26,38 +27,53 @@ MOST_CANDIDATES = 50_000  # evaluated at once: bounds the memory of long lists
 
 
 @dataclass
+class Winners:
+    """The chosen layouts of questions that were answered together, and what was computed for them: a row a choice."""
+
+    batch: Batch
+    result: Evaluation  # lists for columns
+    gpus: tuple[Gpu, ...]
+    count: int
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """The error bars of all of them."""
+        return bounds(self.batch, self.gpus, self.count)
+
+
+@dataclass
 class Choice:
-    """The chosen layout of a question and where it stands in what was computed together."""
+    """The chosen layout of a question."""
 
     candidate: Candidate
     place: int
-    together: tuple[Batch, Evaluation]
-    gpus: tuple[Gpu, ...]
+    winners: Winners
     productive: float  # utilization times goodput
+
+    @property
+    def gpus(self) -> tuple[Gpu, ...]:
+        """What the codes of the batch index."""
+        return self.winners.gpus
 
     @cached_property
     def batch(self) -> Batch:
         """The batch of this choice alone, shape ()."""
-        return rows(self.together[0], self.place)
+        return rows(self.winners.batch, self.place)
 
     @cached_property
-    def result(self) -> Evaluation:
-        """What was computed for this choice, shape ()."""
-        return rows(self.together[1], self.place)
+    def result(self) -> Any:
+        """What was computed for this choice: an Evaluation of plain numbers."""
+        return Row(self.winners.result, self.place)
 
     @cached_property
     def fits(self) -> bool:
         """Whether it fits into memory."""
-        return bool(self._held("fits"))
+        return bool(self.result.memory.fits)
 
     @cached_property
     def total_bytes(self) -> float:
         """Memory of the fullest GPU."""
-        return float(self._held("total_bytes"))
-
-    def _held(self, name: str) -> Any:
-        column = getattr(self.together[1].memory, name)
-        return column[self.place] if np.ndim(column) else column
+        return float(self.result.memory.total_bytes)
 
 
 Chosen = Choice | ScenarioError
@@ -140,17 +156,22 @@ def _choose(
         batch, business, slowdown = rows(batch, 0), rows(business, 0), rows(slowdown, 0)
     result = evaluate(batch, gpus, business, slowdown=slowdown)
     order = _order(questions, owners, batch, result)
-    ends = np.cumsum(sizes)
+    starts = np.cumsum([0, *sizes[:-1]])
+    best = [
+        int(np.argmin(order[start : start + size])) if size > 1 else 0
+        for start, size in zip(starts, sizes, strict=True)
+    ]
+    index = np.array([start + at for start, at, size in zip(starts, best, sizes, strict=True) if size])
+    winners = Winners(rows(batch, index), listed(rows(result, index), len(index)), gpus, len(index))
     chosen: list[Chosen] = []
-    for question, one, end, size in zip(questions, found, ends, sizes, strict=True):
-        if not size:
+    answered = 0
+    for question, one, at in zip(questions, found, best, strict=True):
+        if not one.size:
             chosen.append(_no_layout(question))
             continue
-        start = int(end) - size
-        best = int(np.argmin(order[start:end]))
         productive = question.scenario.get("utilization") * question.scenario.get("goodput")
-        place = start + best
-        chosen.append(Choice(one.candidate(best), place, (batch, result), gpus, productive))
+        chosen.append(Choice(one.candidate(at), answered, winners, productive))
+        answered += 1
     return chosen
 
 

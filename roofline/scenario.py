@@ -8,13 +8,15 @@ import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
-from roofline import rules
+from roofline import codes, rules
 from roofline.errors import ScenarioError
 from roofline.fields import BY_PATH, FIELDS, Field
 
 Value = Any
+Branch = str | dict[str, Any]  # the path of a field, or what is below a key
 
 DEFAULT_OPTIMIZATIONS = {
     "training": ("flash_attention_2", "fused_kernels", "comm_overlap", "topology_aware", "hierarchical_allreduce"),
@@ -60,34 +62,40 @@ class Scenario:
 
     def to_json(self) -> dict[str, Any]:
         """The nested form, complete: every field of this workload, unset ones as null; whole absent groups as null."""
-        tree: dict[str, Any] = {}
-        for f in FIELDS:
-            if f.workload in (None, self.workload):
-                _plant(tree, f.path.split("."), self.values.get(f.path))
-        return {
-            key: _prune(value) if isinstance(value, dict) and key not in ("model_config", "gpu_spec") else value
-            for key, value in tree.items()
-        }
+        return {key: self._filled(branch, optional=True) for key, branch in _trees()[self.workload].items()}
 
-
-def _plant(tree: dict[str, Any], keys: list[str], value: Value) -> None:
-    for key in keys[:-1]:
-        tree = tree.setdefault(key, {})
-    tree[keys[-1]] = list(value) if isinstance(value, tuple) else value
+    def _filled(self, branch: Branch, *, optional: bool = False) -> Any:
+        if isinstance(branch, str):
+            value = self.values.get(branch)
+            return list(value) if isinstance(value, tuple) else value
+        tree = {key: self._filled(below, optional=key in OPTIONAL_GROUPS) for key, below in branch.items()}
+        return None if optional and not _has_value(tree) else tree
 
 
 OPTIONAL_GROUPS = frozenset({"speculative", "disaggregated", "slo", "model_size"})
 
 
-def _prune(tree: dict[str, Any]) -> dict[str, Any] | None:
-    for key, value in tree.items():
-        if key in OPTIONAL_GROUPS and isinstance(value, dict):
-            tree[key] = _prune(value)
-    return tree if _has_value(tree) else None
-
-
 def _has_value(value: Value) -> bool:
     return any(_has_value(v) for v in value.values()) if isinstance(value, dict) else value is not None
+
+
+@cache
+def _trees() -> dict[str, dict[str, Branch]]:
+    trees: dict[str, dict[str, Branch]] = {workload: {} for workload in codes.WORKLOADS}
+    for workload, tree in trees.items():
+        for f in FIELDS:
+            if f.workload in (None, workload):
+                *above, key = f.path.split(".")
+                at: Any = tree
+                for group in above:
+                    at = at.setdefault(group, {})
+                at[key] = f.path
+    return trees
+
+
+@cache
+def _defaults(workload: str) -> dict[str, Value]:
+    return {f.path: f.default for f in FIELDS if f.default is not None and f.workload in (None, workload)}
 
 
 def parse(raw: object) -> Scenario:
@@ -103,9 +111,9 @@ def parse(raw: object) -> Scenario:
     if faults:
         raise ScenarioError(faults)
     origins = dict.fromkeys(values, "given")
-    for f in FIELDS:
-        if f.path not in values and f.default is not None and f.workload in (None, values["workload"]):
-            values[f.path], origins[f.path] = f.default, "default"
+    for path, default in _defaults(values["workload"]).items():
+        if path not in values:
+            values[path], origins[path] = default, "default"
     _default_load(values, origins)
     return Scenario(values, origins)
 
