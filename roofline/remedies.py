@@ -37,14 +37,27 @@ def remedies(questions: Sequence[Question], choose: Callable[[list[Question]], l
         choose,
         found,
     )
-    counts = [_larger_counts(question) for question in questions]
-    open_places = list(range(len(questions)))
-    for step in range(TRIED_COUNTS):
-        larger = [(place, counts[place][step]) for place in open_places if step < len(counts[place])]
-        grown = [(place, {"gpu_count": count, "parallelism": "chosen"}) for place, count in larger]
-        fitting = _try(questions, grown, choose, found)
-        open_places = [place for place, _ in larger if place not in fitting]
+    _grow(questions, list(range(len(questions))), [{} for _ in questions], choose, found)
+    # What was given may stand in the way on any number of GPUs: then it goes along.
+    stuck = [place for place, entries in enumerate(found) if not entries and _settled(questions[place])]
+    _grow(questions, stuck, [_settled(question) for question in questions], choose, found)
     return [_nearest(entries) for entries in found]
+
+
+def _grow(
+    questions: Sequence[Question],
+    places: list[int],
+    besides: Sequence[Change],
+    choose: Callable[[list[Question]], list[Chosen]],
+    found: list[list[Json]],
+) -> None:
+    """Tries more and more GPUs, with the changes `besides` of each question, until one number fits."""
+    counts = {place: _larger_counts(questions[place]) for place in places}
+    for step in range(TRIED_COUNTS):
+        larger = [(place, counts[place][step]) for place in places if step < len(counts[place])]
+        grown = [(place, besides[place] | {"gpu_count": count, "parallelism": "chosen"}) for place, count in larger]
+        fitting = _try(questions, grown, choose, found)
+        places = [place for place, _ in larger if place not in fitting]
 
 
 def _try(
@@ -78,8 +91,7 @@ def _changes(question: Question) -> Iterator[Change]:
     if laid_out:
         yield {"parallelism": "chosen"}
     if scenario.workload == "training":
-        lighter = {"training.recompute": "full", "training.micro_batch": 1}
-        settled = {path: value for path, value in lighter.items() if path in given}
+        settled = _settled(question)
         yield from ({path: value} for path, value in settled.items())
         if "parallelism.zero_stage" in given:
             yield {"parallelism.zero_stage": 3}
@@ -88,6 +100,14 @@ def _changes(question: Question) -> Iterator[Change]:
         yield from ({"training.method": method} for method in LIGHTER_METHODS.get(scenario.get("training.method"), ()))
     else:
         yield from _serving_changes(question)
+
+
+LIGHTER = {"training.recompute": "full", "training.micro_batch": 1}
+
+
+def _settled(question: Question) -> Change:
+    """The lighter values of what was given heavier than need be."""
+    return {path: value for path, value in LIGHTER.items() if question.scenario.origins.get(path) == "given"}
 
 
 def _serving_changes(question: Question) -> Iterator[Change]:

@@ -58,7 +58,9 @@ def training(batch: Batch, constants: TrainingConstants | None = None) -> Traini
     last = live.layers / layout.pp + maximum(live.working, live.loss)
     activation_bytes = maximum(first, last)
     unit = 2.0 * kept.largest_unit
-    gathered = pick(layout.zero_stage > 2, (PREFETCHED + 1.0 + FP32_PARAMETERS[run.framework]) * unit, 0.0)
+    # One rank alone holds everything: there is nothing to gather.
+    apart = (layout.zero_stage > 2) & (layout.dp * layout.cp > 1)
+    gathered = pick(apart, (PREFETCHED + 1.0 + FP32_PARAMETERS[run.framework]) * unit, 0.0)
     deepspeed = run.framework == DEEPSPEED
     buckets = pick(deepspeed & (layout.zero_stage > 0), constants.deepspeed_buckets, 0.0)
     workspace = constants.workspace + gathered + kept.step_workspace + buckets
