@@ -121,7 +121,6 @@ class Asked(NamedTuple):
     kv_heads: int
     layers: int
     experts: int
-    is_mla: bool
     fewest: int  # GPUs under which nothing can fit
     gpus_per_node: int
     domain: int
@@ -149,7 +148,7 @@ def options(scenario: Scenario, model: Model, node: Node, memory_bytes: float) -
     heads, kv_heads = heads_divide(model)
     fewest = 1 if scenario.get("gpu_count") else fewest_gpus(scenario, model, memory_bytes)
     machine = (fewest, node.gpus_per_node, node.domain)
-    shape = (heads, kv_heads, int(model.layers), int(model.experts), bool(model.is_mla))
+    shape = (heads, kv_heads, int(model.layers), int(model.experts))
     asked = Asked._make((*(scenario.values.get(path) for path in PATHS), *shape, *machine))
     return _options(asked)
 
@@ -205,11 +204,13 @@ def _serving(asked: Asked, count: int) -> Iterator[Head]:
         yield _disaggregated(asked, count)[:-1]
         return
     cp = asked.cp or 1
+    # A pipeline is worth its stages over a slow link: between machines, or between GPUs that share no fast one.
+    linked = min(asked.gpus_per_node, max(asked.domain, 1))
     for tp in _tensor_sizes(asked, count):
         if count % (tp * cp):
             continue
         rest = count // (tp * cp)
-        for pp in _pipeline_sizes(asked, rest, max(1, count // asked.gpus_per_node)):
+        for pp in _pipeline_sizes(asked, rest, max(1, count // linked)):
             dp = rest // pp
             if dp == (asked.dp or dp):
                 yield from _served(asked, Candidate(count, tp, pp, cp, 1, dp, tp, 0, 1, False, False))
@@ -231,7 +232,7 @@ def _served(asked: Asked, base: Candidate) -> Iterator[Head]:
 def _expert_sizes(asked: Asked, base: Candidate) -> Iterator[tuple[bool, int]]:
     """Pairs of attention_dp and ep. Replicas have experts of their own unless attention is data parallel."""
     for attention_dp in (False, True) if asked.attention_dp is None else (asked.attention_dp,):
-        if attention_dp and asked.attention_dp is None and not (asked.experts and asked.is_mla and base.dp > 1):
+        if attention_dp and asked.attention_dp is None and not (asked.experts and base.dp > 1):
             continue
         sharers = base.tp * base.cp * (base.dp if attention_dp else 1)
         if asked.ep:

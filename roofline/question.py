@@ -9,6 +9,7 @@ from roofline import rules
 from roofline.architecture import Architecture
 from roofline.columns import Model
 from roofline.errors import ScenarioError
+from roofline.fields import FIELDS
 from roofline.hardware import Gpu
 from roofline.layouts import Node
 from roofline.scenario import Scenario
@@ -82,6 +83,13 @@ def changed(question: Question, change: Mapping[str, Any], *, gpu: Gpu | None = 
     return replace(question, scenario=Scenario(values, origins), gpu=gpu or question.gpu, warnings=[])
 
 
+# Fields of a layout that belong to the other workload.
+FOREIGN = {
+    workload: tuple(f.path for f in FIELDS if f.path.startswith("parallelism.") and f.workload not in (None, workload))
+    for workload in codes.WORKLOADS
+}
+
+
 def complete(question: Question) -> Node:
     """Fill what follows from model and hardware, and refuse what contradicts them (ScenarioError).
 
@@ -94,6 +102,10 @@ def complete(question: Question) -> Node:
         raise ScenarioError(faults)
     for note in question.architecture.warnings:
         question.warn("model", "model", note)
+    for path in FOREIGN[scenario.workload]:
+        value = scenario.values.get(path)
+        if value is True or (value is not None and value > 1):
+            question.warn("does_not_apply", path, f"Has no meaning for {scenario.workload} and changes nothing.")
     _default(scenario, "gpus_per_node", gpu.gpus_per_node)
     _default(scenario, "internode_gbps_per_gpu", gpu.nic_bandwidth * 8 / GIGA)
     if scenario.workload == "inference":
