@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from roofline import rules
+from roofline import codes, rules
 from roofline.architecture import Architecture
 from roofline.columns import Model
 from roofline.errors import ScenarioError
