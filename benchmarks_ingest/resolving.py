@@ -13,7 +13,6 @@ from faces.names import NameBook
 from gpus.selectors import GpuBook, gpu_book
 from llms.selectors import ModelBook, model_book
 from roofline.architecture import Architecture
-from roofline.calibration import architecture_kind
 from roofline.errors import ScenarioError
 from roofline.hardware import Gpu, HardwareError
 
@@ -61,7 +60,7 @@ class Books:
     def kind(self, name: str) -> str:
         """dense, moe, mla or hybrid; "" for an unknown model."""
         found = self.architecture(name)
-        return architecture_kind(found.columns()) if found else ""
+        return found.columns().kind if found else ""
 
 
 def _found(names: NameBook, label: str, candidates: Any) -> str:

@@ -35,9 +35,15 @@ READINGS = ("bf16", "fp8", "fp4")  # types in which a claim about training may b
 
 
 def claim_audit(
-    *, scenario: Mapping[str, Any], claim: Mapping[str, float], before: Mapping[str, float], user: Any = None
+    *,
+    scenario: Mapping[str, Any],
+    claim: Mapping[str, float],
+    before: Mapping[str, float],
+    user: Any = None,
+    gatherer: Gatherer | None = None,
 ) -> dict[str, Any]:
-    """Findings and verdict of a claim about a scenario. Raises ScenarioError for what is no scenario or no figure."""
+    """Findings and verdict of a claim about a scenario, its names looked up by `gatherer` where several claims share
+    one. Raises ScenarioError for what is no scenario or no figure."""
     faults = {
         f"{side}.{name}": [fault]
         for side, figures in (("claim", claim), ("before", before))
@@ -46,7 +52,7 @@ def claim_audit(
     }
     if faults:
         raise ScenarioError(faults)
-    question = Gatherer(user).question(scenario)
+    question = (gatherer or Gatherer(user)).question(scenario)
     return audit(subject_of(question), claim, before)
 
 

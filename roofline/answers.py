@@ -226,6 +226,9 @@ def _warn(question: Question, choice: Choice) -> None:
         link = f"the fast link ({question.node.domain} GPUs)"
         message = f"tp {layout.tp} reaches beyond {link}: it runs over PCIe or the network."
         question.warn("tp_beyond_link", "parallelism.tp", message)
+    if layout.gpus > 1 and question.node.domain > 1 and not question.gpu.link_bandwidth:
+        message = f"The bandwidth of the link between {question.gpu.name} is not known: taken as that of PCIe."
+        question.warn("unknown_link", "gpu", message)
     for path in ("training.framework_version", "inference.engine_version"):
         version = scenario.get(path)
         software = str(scenario.get(path.removesuffix("_version")))

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from roofline.columns import Model
 from roofline.question import Question
 
 SHRINKAGE = (
@@ -43,27 +42,13 @@ def cells_of(question: Question) -> list[Cell]:
     alone."""
     scenario = question.scenario
     software = scenario.get("training.framework") or scenario.get("inference.engine")
-    return kinds(scenario.workload, question.gpu.slug, str(software), question.architecture.name, kind_of(question))
+    return kinds(scenario.workload, question.gpu.slug, str(software), question.architecture.name, question.model.kind)
 
 
 def kinds(workload: str, gpu: str, software: str, model: str, architecture: str) -> list[Cell]:
     """The kinds of a run, nearest first."""
     base = (workload, gpu, software)
     return [(*base, model), (*base, architecture), base]
-
-
-def kind_of(question: Question) -> str:
-    """dense, moe, mla or hybrid."""
-    return architecture_kind(question.model)
-
-
-def architecture_kind(model: Model) -> str:
-    """dense, moe, mla or hybrid."""
-    if model.is_hybrid:
-        return "hybrid"
-    if model.is_mla:
-        return "mla"
-    return "moe" if model.is_moe else "dense"
 
 
 @dataclass(frozen=True)

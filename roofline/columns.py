@@ -139,6 +139,15 @@ class Model(Columns):
         1.0  # linear rope scaling: engines keep cosines and sines of max_position x factor positions
     )
 
+    @property
+    def kind(self) -> str:
+        """dense, moe, mla or hybrid; of one model, not of columns."""
+        if self.is_hybrid:
+            return "hybrid"
+        if self.is_mla:
+            return "mla"
+        return "moe" if self.is_moe else "dense"
+
 
 @dataclass(slots=True)
 class Gpu(Columns):

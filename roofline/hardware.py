@@ -110,6 +110,7 @@ class Gpu:
         peaks["bf16"] = peaks["bf16"] or (peaks["fp32"] if str(spec.get("architecture")) in NO_BF16 else peaks["fp16"])
         peaks["fp32"] = peaks["fp32"] or peaks["fp16"] / 2
         usable = numbers["usable_memory_gib"]
+        link, node = numbers["interconnect_bw_gbs_bidir_total"], int(numbers["gpus_per_node_typical"] or 8)
         return cls(
             slug=str(spec.get("slug") or slug),
             name=str(spec.get("name") or slug or "own GPU"),
@@ -120,11 +121,12 @@ class Gpu:
             memory_estimated=not usable,
             bandwidth=numbers["mem_bandwidth_gbs"] * GIGA,
             peaks=tuple(peaks.items()),
-            link_bandwidth=numbers["interconnect_bw_gbs_bidir_total"] * GIGA / 2,
+            link_bandwidth=link * GIGA / 2,
             pcie_bandwidth=numbers["pcie_bw_gbs_bidir"] * GIGA / 2 or DEFAULT_PCIE,
             nic_bandwidth=numbers["internode_nic_gbps_per_gpu_typical"] * GIGA / 8 or DEFAULT_NIC,
-            domain=int(numbers["scale_up_domain_size"] or 1),
-            gpus_per_node=int(numbers["gpus_per_node_typical"] or 8),
+            # A link whose reach is not stated joins the GPUs of a machine.
+            domain=int(numbers["scale_up_domain_size"] or (node if link else 1)),
+            gpus_per_node=node,
             sms=numbers["sm_or_cu_count"] or 100.0,
             l2_bytes=numbers["l2_cache_mb"] * MEGA,
             tdp_watts=numbers["tdp_w"],

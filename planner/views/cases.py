@@ -15,6 +15,7 @@ from planner.models import CaseStudy
 from planner.present import COST, SERVING, TRAINING, answer, figure, value_at
 from planner.queries import query_of
 from planner.selectors import case_studies, predictions_of
+from predictions.services import Gatherer
 from roofline.units import DAY
 
 # A published figure beside the predicted one.
@@ -35,14 +36,15 @@ UNITS = {"time_days": DAY}
 @require_GET
 def cases(request: HttpRequest) -> HttpResponse:
     """The page."""
-    return render(
-        request, "planner/case_studies.html", {"studies": [_shown(study, pair) for study, pair in _predicted(request)]}
-    )
+    gatherer = Gatherer(request.user)
+    studies = [_shown(study, pair, gatherer) for study, pair in _predicted(request)]
+    return render(request, "planner/case_studies.html", {"studies": studies})
 
 
 @require_GET
 def cases_json(request: HttpRequest) -> HttpResponse:
     """Claim, predictions and audit of each study."""
+    gatherer = Gatherer(request.user)
     return json_twin(
         [
             {
@@ -54,7 +56,7 @@ def cases_json(request: HttpRequest) -> HttpResponse:
                 "claim": study.claim,
                 "baseline": baseline,
                 "optimised": optimised,
-                "audit": _audit(study),
+                "audit": _audit(study, gatherer),
             }
             for study, (baseline, optimised) in _predicted(request)
         ]
@@ -86,12 +88,15 @@ def _predicted(request: HttpRequest) -> list[tuple[CaseStudy, tuple[dict[str, An
     return [(study, (answers[2 * index], answers[2 * index + 1])) for index, study in enumerate(studies)]
 
 
-def _audit(study: CaseStudy) -> dict[str, Any]:
-    return claim_audit(scenario=study.baseline.scenario, claim=study.claim["after"], before=study.claim["before"])
+def _audit(study: CaseStudy, gatherer: Gatherer) -> dict[str, Any]:
+    claim = study.claim
+    return claim_audit(
+        scenario=study.baseline.scenario, claim=claim["after"], before=claim["before"], gatherer=gatherer
+    )
 
 
-def _shown(study: CaseStudy, pair: tuple[dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
-    audited = _audit(study)
+def _shown(study: CaseStudy, pair: tuple[dict[str, Any], dict[str, Any]], gatherer: Gatherer) -> dict[str, Any]:
+    audited = _audit(study, gatherer)
     baseline, optimised = pair
     return {
         "study": study,

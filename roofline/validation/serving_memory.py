@@ -127,7 +127,7 @@ def _residuals(identity: str, row: Mapping[str, str], start: Start, predicted: M
                 high=value * spread,
                 gpu=row.get("gpu", ""),
                 source=source_name(row.get("ref", "")),
-                architecture=_kind(start),
+                architecture=start.model.kind,
                 engine=start.engine,
                 model=row.get("model", ""),
                 precision=start.weights,
@@ -147,8 +147,3 @@ def _why_nothing(row: Mapping[str, str]) -> str:
     if not (row.get("gpu_memory_utilization") or "").strip():
         return "memory utilization not stated"
     return NOTHING_LEFT
-
-
-def _kind(start: Start) -> str:
-    model = start.model
-    return "hybrid" if model.is_hybrid else "mla" if model.is_mla else "moe" if model.is_moe else "dense"

@@ -121,15 +121,10 @@ class Run:
     @property
     def kind(self) -> str:
         """dense, moe, mla or hybrid."""
-        return _kind(self.architecture)
+        return self.architecture.columns().kind
 
 
 @lru_cache(maxsize=4096)
-def _kind(model: Architecture) -> str:
-    columns = model.columns()
-    return "hybrid" if columns.is_hybrid else "mla" if columns.is_mla else "moe" if columns.is_moe else "dense"
-
-
 def read_rows(path: str | Path) -> list[dict[str, str]]:
     """The rows of a table; blank where a cell is."""
     return tables.read(path, "inference")

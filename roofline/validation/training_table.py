@@ -85,8 +85,7 @@ class Run:
     @property
     def kind(self) -> str:
         """dense, moe, mla or hybrid."""
-        columns = self.architecture.columns()
-        return "hybrid" if columns.is_hybrid else "mla" if columns.is_mla else "moe" if columns.is_moe else "dense"
+        return self.architecture.columns().kind
 
     @property
     def guessed(self) -> bool:

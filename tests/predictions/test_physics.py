@@ -57,6 +57,16 @@ def figures(scenarios: list[dict[str, Any]], *path: str) -> list[float]:
     return found
 
 
+def test_a_link_joins_a_machine_and_an_unknown_one_is_named() -> None:
+    """A link of one's own GPU without a stated reach is used; a catalogue row without a bandwidth says what is taken."""
+    stated, left_out = (serving("llama-3.1-70b", gpu_spec={"scale_up_domain_size": size}) for size in (8, ""))
+    pace = figures([stated, left_out], "inference", "tpot_s")
+    assert pace[0] == pytest.approx(pace[1])
+    ponte_vecchio = {"workload": "inference", "model": "llama-3.1-8b", "gpu": "max-1550", "gpu_count": 2}
+    (answer,) = predict_many([ponte_vecchio], detail=False)
+    assert "unknown_link" in {warning["code"] for warning in answer["warnings"]}
+
+
 def assert_rising(values: list[float], slack: float = 1e-6) -> None:
     pairs = pairwise(values)
     assert all(later >= earlier * (1 - slack) for earlier, later in pairs), values
