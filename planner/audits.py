@@ -50,6 +50,8 @@ def claim_audit(
         for name, value in figures.items()
         if (fault := _fault(name, value))
     }
+    if not claim and not faults:
+        faults["claim"] = [f"Give at least one figure: {', '.join(CLAIMS)}."]
     if faults:
         raise ScenarioError(faults)
     question = (gatherer or Gatherer(user)).question(scenario)
@@ -72,6 +74,7 @@ def subject_of(question: Question) -> Subject:
         weight_bytes=FORMATS[get("inference.weights", "bf16")].body * float(question.model.active_params),
         record=known.get(peak_of(precision)),
         other_records=known,
+        run_tokens=get("training.total_tokens"),
         flops_per_param=ADAPTER_FLOPS if get("training.method") in ("lora", "qlora") else TRAINED_FLOPS,
     )
 

@@ -72,6 +72,7 @@ class Subject:
     record: Record | None = None  # of runs in this precision
     other_records: Mapping[str, Record] = field(default_factory=dict)  # of the other types that a reading may name
     flops_per_param: float = TRAINED_FLOPS
+    run_tokens: float | None = None  # of the whole run, where the scenario says so
 
 
 Figures = Mapping[str, float]
@@ -145,7 +146,11 @@ def _findings(subject: Subject, claim: Figures, before: Figures) -> Iterator[Fin
 def _rate_per_gpu(subject: Subject, figures: Figures) -> float | None:
     if "tokens_per_s_per_gpu" in figures:
         return figures["tokens_per_s_per_gpu"]
-    return figures["tokens_per_s"] / subject.gpus if "tokens_per_s" in figures else None
+    if "tokens_per_s" in figures:
+        return figures["tokens_per_s"] / subject.gpus
+    if subject.run_tokens and "time_days" in figures:  # the length of the run and its time say the rate
+        return subject.run_tokens / (figures["time_days"] * DAY * subject.gpus)
+    return None
 
 
 def _training_rate(subject: Subject, claim: Figures) -> Iterator[Finding]:
@@ -245,6 +250,11 @@ def _mfu(subject: Subject, claim: Figures) -> Iterator[Finding]:
     share = claim.get("mfu")
     if share is None:
         return
+    achieved = share * subject.gpu.peak(peak_of(subject.precision))
+    if achieved and subject.workload == "training":
+        rate = achieved / (subject.flops_per_param * float(subject.model.active_params))
+        sentence = f"{share:.1%} is {achieved / TERA:,.4g} TFLOP/s per GPU: {rate:,.4g} tokens/s per GPU."
+        yield Finding("implied", "tokens_per_s_per_gpu", rate, "tokens/s", sentence)
     if share >= 1:
         yield Finding("roof", "mfu", share, "share", "An MFU of 100 % or more is beyond the roof.")
     elif subject.record and share > subject.record.best_mfu:
@@ -289,8 +299,8 @@ def _decode_floor(subject: Subject, claim: Figures, before: Figures) -> Iterator
     roof = shared * min(1.0, float(subject.model.flops_per_token) / 2.0 / active or 1.0)
     for figures, word in _states(claim, before):
         if tpot := figures.get("tpot_s"):
-            times = f"{tpot / one:.0f} to {tpot / shared:.0f} times"
-            sentence = f"{tpot * 1e3:.0f} ms per token ({word}) is {times} the memory floor."
+            times = " to ".join(dict.fromkeys(f"{tpot / floor:.3g}" for floor in (one, shared))) + " times"
+            sentence = f"{tpot * 1e3:.4g} ms per token ({word}) is {times} the memory floor."
             yield Finding("implied", f"times_floor_{word}", tpot / one, "ratio", sentence)
             if tpot < roof:
                 yield from _below_the_floor(tpot, roof)

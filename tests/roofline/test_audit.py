@@ -1,5 +1,7 @@
 """The arithmetic of the published claims, to the digit."""
 
+from dataclasses import replace
+
 import pytest
 
 from roofline import audit
@@ -146,3 +148,22 @@ def test_adapters_cost_four_flops_a_parameter() -> None:
     )
     report = audit.audit(about, {"tokens_per_s_per_gpu": 1000})
     assert values(report)["tflops_per_gpu"] == pytest.approx(4 * 70e9 * 1000 / 1e12)
+
+
+def test_a_time_says_a_rate_where_the_length_of_the_run_is_known() -> None:
+    run = replace(subject("training", "h100-sxm5-80gb", 16_384, 405.9e9), run_tokens=15.6e12)
+    found = values(audit.audit(run, {"time_days": 54}))
+    rate = 15.6e12 / (54 * 86_400 * 16_384)
+    assert found["tflops_per_gpu"] == pytest.approx(6 * 405.9e9 * rate / 1e12)
+    assert found["mfu_bf16"] == pytest.approx(0.50, abs=0.01)
+
+
+def test_a_utilisation_says_a_rate() -> None:
+    found = values(audit.audit(subject("training", "h100-sxm5-80gb", 8, 70e9), {"mfu": 0.41}))
+    assert found["tokens_per_s_per_gpu"] == pytest.approx(0.41 * 989.4e12 / (6 * 70e9), rel=1e-3)
+
+
+def test_small_multiples_of_the_floor_keep_their_digits() -> None:
+    report = audit.audit(subject("inference", "h100-sxm5-80gb", 1, 8e9), {"tpot_s": 0.0025})
+    sentences = [finding["sentence"] for finding in report["findings"]]
+    assert any("is 0.523 times the memory floor" in sentence for sentence in sentences)
