@@ -6,6 +6,7 @@ path for both. Everything is SI: bytes, FLOP/s, seconds, bytes/s per direction. 
 tuples of `roofline.codes`.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
@@ -272,6 +273,8 @@ class Serving(Columns):
     weight_bytes_override: (
         Column  # bytes on the disk where a checkpoint states them (quantization_config with exceptions); nan else
     )
+    prefill_attention_dp: Column = math.nan  # of a pool of its own; nan: as the layout says
+    decode_attention_dp: Column = math.nan
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ variance. Points of one configuration share an error that is not their noise: it
 equations are solved in their dual form (points, not effects), reweighted for robustness.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from roofline.coefficients import family
-from roofline.fitting.serving_fit import Problem
+from roofline.fitting.serving_fit import UNSTATED, Problem
 from roofline.serving.coefficients import ServingCoefficients
-from roofline.serving.corrections import FEATURES, GROUPS, Effects
-from roofline.serving.prediction import scene, state_features
-from roofline.serving.schedule import settle
+from roofline.serving.corrections import FEATURES, GROUPS, SHARES, Effects
+from roofline.serving.parts import Parts, first_parts, pass_parts, step_parts
+from roofline.serving.prediction import scene
+from roofline.serving.schedule import first_token, opening_burst, settle
 from roofline.validation.serving_table import Run
 
 Array = NDArray[np.float64]
@@ -31,6 +32,8 @@ INFORMS = {
     "offline_tokens_per_s": ("saturated", -1.0),
     "ttft": ("ttft", 1.0),
     "ttft_open_loop": ("ttft_open", 1.0),
+    "server_tpot": ("decode", 1.0),
+    "server_ttft": ("ttft_open", 1.0),
     "prefill_tokens_per_s": ("prefill", -1.0),
 }
 # Standard deviations of the priors, in logarithm: of an offset and of a slope. What a single model shows on a GPU says less about its
@@ -78,14 +81,28 @@ def attributes(run: Run) -> dict[str, str]:
     }
 
 
-def run_features(p: Problem, c: ServingCoefficients) -> Array:
-    """Features of every run, shape (runs, features)."""
+def run_features(p: Problem, c: ServingCoefficients) -> dict[str, Array]:
+    """Offset and centred shares of every run, by the quantity that they are slopes of: shape (runs, features)."""
     s = scene(p.batch, p.room, c)
-    return np.asarray(state_features(s, settle(s.costs, s.pools, s.load, s.speculation, s.habits)))
+    state = settle(s.costs, s.pools, s.load, s.speculation, s.habits)
+    token = first_token(state, s.habits, s.load, s.pools)
+    step = _shares(p, step_parts(state), "step")
+    closed = _shares(p, first_parts(state, token, s.habits, opening_burst(state, s.habits, s.load)), "first")
+    steady = _shares(p, first_parts(state, token, s.habits, 0.0), "first")
+    prefill = _shares(p, pass_parts(state), "pass")
+    return {"decode": step, "saturated": step, "ttft": closed, "ttft_open": steady, "prefill": prefill}
 
 
-def fit_effects(p: Problem, predicted: Array, x: Array, used: NDArray[np.bool_]) -> Effects:
-    """Effects on the points `used`. `predicted` is the physics alone, `x` the features of the runs."""
+def _shares(p: Problem, time: Parts, shares: str) -> Array:
+    x = np.zeros((len(p.runs), len(FEATURES)))
+    x[:, 0] = 1.0
+    for i, (part, usual) in enumerate(zip(time.parts, SHARES[shares].values(), strict=True), 1):
+        x[:, i] = part / time.total - usual
+    return x
+
+
+def fit_effects(p: Problem, predicted: Array, x: Mapping[str, Array], used: NDArray[np.bool_]) -> Effects:
+    """Effects on the points `used`. `predicted` is the physics alone, `x` the features of the runs by quantity."""
     effects: Effects = {}
     for quantity in dict.fromkeys(name for name, _ in INFORMS.values()):
         signs = {name: sign for name, (target, sign) in INFORMS.items() if target == quantity}
@@ -98,14 +115,18 @@ def fit_effects(p: Problem, predicted: Array, x: Array, used: NDArray[np.bool_])
             [signs[str(p.quantity[i])] for i in at]
         )
         runs = [p.runs[i] for i in p.rows[at]]
-        found = _ridge(runs, x[p.rows[at]], residual, noise, _prior(quantity))
+        found = _ridge(runs, x[quantity][p.rows[at]], residual, noise, _prior(quantity))
         effects |= {(quantity, *key): values for key, values in found.items()}
     return effects
 
 
 def _informs(p: Problem, i: int) -> bool:
-    """Output tokens/s are derived from TTFT and TPOT where those are published: they say nothing new."""
-    return p.quantity[i] != "output_tokens_per_s" or "tpot" not in p.runs[p.rows[i]].measured
+    """Output tokens/s are derived from TTFT and TPOT where those are published: they say nothing new.
+
+    Nor does a point that leaves open what was run.
+    """
+    run = p.runs[p.rows[i]]
+    return run.variant not in UNSTATED and (p.quantity[i] != "output_tokens_per_s" or "tpot" not in run.measured)
 
 
 def _configuration(run: Run) -> tuple[Any, ...]:

@@ -31,7 +31,10 @@ TARGETS: Mapping[str, tuple[str, float]] = {
     "tpot_open_loop": ("tpot_s", 1.0),
     "ttft_open_loop": ("ttft_s", 0.5),
     "output_tokens_per_s": ("output_tokens_per_s", 0.3),
+    "server_tpot": ("tpot_s", 0.5),
+    "server_ttft": ("ttft_s", 0.3),
 }
+UNSTATED = ("mlperf",)  # variants that leave lengths and layout open: they say nothing of the engine
 MOST_POINTS = 5
 STEP = 0.02  # of a difference, in standard deviations of the prior
 NOISE = 0.12  # logarithm: below it errors count quadratically, beyond it linearly
@@ -64,9 +67,7 @@ class Problem:
 
 def figure_of(quantity: str) -> str:
     """The field of ServingSpeed that a quantity is compared with."""
-    if quantity in TARGETS:
-        return TARGETS[quantity][0]
-    return {"server_tpot": "tpot_s", "server_ttft": "ttft_s"}.get(quantity, "output_tokens_per_s")
+    return TARGETS[quantity][0] if quantity in TARGETS else "output_tokens_per_s"
 
 
 def problem(runs: Sequence[Run]) -> Problem:
@@ -117,8 +118,8 @@ def _thinned(p: Problem, used: NDArray[np.bool_]) -> tuple[Problem, Array]:
     """
     cells: dict[Any, list[int]] = {}
     for at in np.flatnonzero(used):
-        if p.quantity[at] in TARGETS:
-            run = p.runs[p.rows[at]]
+        run = p.runs[p.rows[at]]
+        if p.quantity[at] in TARGETS and run.variant not in UNSTATED:
             key = (run.model, run.gpu.slug, run.gpus, run.engine, run.formats.weights, run.variant, p.quantity[at])
             cells.setdefault(key, []).append(int(at))
     kept, weight = [], []

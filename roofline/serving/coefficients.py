@@ -43,7 +43,7 @@ SCALARS = (
     "element_passes",  # passes over the hidden state, each layer: norms, residuals, activation, quantisation
     "quantised_passes",  # more of them where activations are narrower than 16 bit
     "eager_launch_s",  # launch by the host, without a CUDA graph
-    "handoff_s",  # s to hand a prompt's cache over from a prefill pool
+    "handoff_s",  # s to hand a prompt's cache over from a prefill pool, beside its bytes
     "state_memory",  # share of the streaming bandwidth that recurrent state reaches
     "small_gemm_rows",  # rows at which a GEMM of few rows reaches half of its efficiency
 )
@@ -66,13 +66,13 @@ class OfEngine(NamedTuple):
     kernel_s: Any  # s for each kernel, tail and gap to the next one included
     step_s: Any  # s of scheduling, sampling and host work of a step
     sequence_s: Any  # the same, for each sequence of the step
-    request_s: Any  # s until a request reaches the scheduler, and from the first token back
-    prefill_passes: Any  # prefill passes until the first token
+    arrival_s: Any  # s until a request that comes alone reaches the scheduler, and from the first token back
+    request_s: Any  # the same of requests that follow answers, as clients of a closed loop send them
+    prefill_passes: Any  # prefill passes until the first token there: those that follow answers come together
     first_steps: (
-        Any  # decode steps until the first token is through: the step that runs, and steps that a stream gathers
+        Any  # steps until the first token is through there: the step that runs, and steps that a stream gathers
     )
     burst: Any  # share of a benchmark's requests that its opening burst delays, by half the burst
-    interference: Any  # how much of a prefill pass running sequences wait for
     mixes: Any  # share of prefill passes that also carry decode tokens
     trend: Any  # speed-up in a year of software, as a logarithm
     queue: Any  # waiting for other prompts, against M/D/1

@@ -1,8 +1,8 @@
 """What the physics misses, as measured: offsets and slopes of ln(measured / predicted) by engine, GPU, model and number format.
 
 Effects are fitted by ridge regression, so each is shrunk towards zero by how little was measured, and add up from the general
-to the particular (engine; engine and GPU; engine, GPU and model …). A slope is per unit of a feature of the predicted steady
-state. A model is recognised by its exact number of parameters. What was never measured has no effect of its own and keeps those
+to the particular (engine; engine and GPU; engine, GPU and model …). A slope is per unit of the share that a part has of the predicted
+time. A model is recognised by its exact number of parameters. What was never measured has no effect of its own and keeps those
 of its engine, GPU family and kind of model.
 """
 
@@ -46,7 +46,16 @@ VARIANTS = (
     "open",
 )
 OPEN = VARIANTS.index("open")
-FEATURES = ("intercept", "batch", "prompts", "overhead", "length")
+FEATURES = ("intercept", "first", "second", "third", "fourth")  # an offset and the shares of SHARES
+# Which parts of a time the slopes of a quantity belong to, and what is taken off each share so that offsets speak of a usual case.
+SHARES = {
+    "step": {"experts": 0.1, "attention": 0.15, "overhead": 0.3, "prompts": 0.2},  # of the mean step: decode, saturated
+    "first": {"request": 0.1, "steps": 0.2, "overhead": 0.2, "ahead": 0.2},  # of the time to the first token
+    "pass": {"experts": 0.1, "attention": 0.1, "overhead": 0.2},  # of a prefill pass
+}
+# A time T of parts T_k, corrected to T exp(sum a_k T_k / T), grows with each part as long as no two slopes (nor a slope and the 0 of the
+# rest) are further apart than 1: then a correction never makes more work, or slower hardware, look faster.
+STEEPEST = 0.48
 # What each group of effects is keyed by: e engine, v variant, f GPU family, g GPU, k kind of model, m model, w weight format.
 GROUPS = ("e", "ev", "ef", "ek", "ew", "eg", "em", "gw", "ekw", "efw", "egm", "evk", "egk")
 
@@ -72,17 +81,19 @@ class Corrections:
         known = minimum(known, len(self.sizes) - 1)
         return pick(self.sizes[known] == model.total_params, known, len(self.sizes) + kind)
 
-    def factors(self, quantity: Column, where: "Place", x: Array) -> Column:
-        """exp of the corrections of one quantity; `x` are the features of the scenarios, features last."""
+    def slopes(self, quantity: Column, where: "Place") -> Array:
+        """Offset and slopes of one quantity, features last; slopes within STEEPEST."""
         head = quantity * len(ENGINES) + where.engine
         place = head * self.gpus + where.gpu
         formats = len(WEIGHT_FORMATS)
-        slopes = self.by_gpu.take(place * formats + where.weights, axis=0)
+        slopes: Array = self.by_gpu.take(place * formats + where.weights, axis=0)
         slopes = slopes + self.by_model.take(place * self.models + where.model, axis=0)
         slopes = slopes + self.by_format.take((head * self.models + where.model) * formats + where.weights, axis=0)
         if some(where.variant):
             slopes = slopes + self.by_variant[quantity, where.engine, where.variant, where.kind]
-        return np.exp(np.einsum("...i,...i->...", slopes, x))
+        steep = slopes[..., 1:]
+        np.clip(steep, -STEEPEST, STEEPEST, out=steep)
+        return slopes
 
 
 class Place(NamedTuple):
@@ -101,19 +112,12 @@ def kind_code(model: Model) -> Column:
     return pick(model.is_hybrid > 0, 3, pick(model.is_mla > 0, 2, pick(model.is_moe > 0, 1, 0)))
 
 
-def features(running: Column, decode: Column, step: Column, overhead: Column, prompt: Column) -> Array:
-    """Features of a predicted steady state, last axis in the order of FEATURES.
-
-    Running sequences, share of prefill in the mean step, share of launches and links in a decode step, prompt length; scaled and
-    centred so that slopes are comparable.
-    """
-    x: Array = np.empty((*np.shape(step), len(FEATURES)), dtype=np.float32)
-    x[..., 0] = 1.0
-    x[..., 1] = np.log2(maximum(running, 1.0)) * 0.25 - 1.0
-    x[..., 2] = maximum(0.7 - decode / step, -0.3)
-    x[..., 3] = overhead / decode - 0.3
-    x[..., 4] = np.log2(maximum(prompt, 1.0)) * (1.0 / 3.0) - 10.0 / 3.0
-    return x
+def factor(slopes: Array, total: Column, parts: Sequence[Column], shares: str) -> Column:
+    """exp of a correction: `slopes` of a time `total` whose `parts` are those that SHARES names."""
+    exponent, inverse = slopes[..., 0], 1.0 / total
+    for i, (part, usual) in enumerate(zip(parts, SHARES[shares].values(), strict=True), 1):
+        exponent = exponent + slopes[..., i] * (part * inverse - usual)
+    return np.exp(exponent)
 
 
 Effects = dict[tuple[str, str, str], Array]  # (quantity, group, level) to the values of FEATURES

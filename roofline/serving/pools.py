@@ -2,10 +2,8 @@
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from roofline.columns import Batch
-from roofline.selection import indicator, maximum, minimum, pick, some
+from roofline.selection import indicator, maximum, minimum, missing, pick, some
 from roofline.serving.step import Shape
 
 Column = Any
@@ -22,9 +20,6 @@ class Pools(NamedTuple):
     decode_ranks: Column  # attention data-parallel ranks of a decode instance
     prefill_ranks: Column
     prefill_share: Column  # prefill instances for each decode instance
-    prefill_limit: (
-        Column  # prompt-seconds a second that prefill instances of their own can take; inf where they share the GPUs
-    )
 
 
 def pools(batch: Batch) -> Pools:
@@ -37,12 +32,16 @@ def pools(batch: Batch) -> Pools:
     split = load.prefill_gpus > 0
     if not some(split):
         shape = Shape(tp, ranks, tp * ranks, minimum(layout.ep, tp * ranks), pp)
-        return Pools(shape, shape, layout.gpus / (tp * pp * ranks), 0.0, pp, ranks, ranks, 1.0, np.inf)
+        return Pools(shape, shape, layout.gpus / (tp * pp * ranks), 0.0, pp, ranks, ranks, 1.0)
     per_decode = pick(split, load.decode_tp, tp * ranks)
     per_prefill = pick(split, load.prefill_tp, tp * ranks)
     instances = pick(split, load.decode_gpus / maximum(load.decode_tp, 1.0), layout.gpus / (tp * pp * ranks))
     sources = pick(split, load.prefill_gpus / maximum(load.prefill_tp, 1.0), instances)
-    decode, prefill = (_spread(per, spread, split, layout, tp, ranks) for per in (per_decode, per_prefill))
+    own = (load.decode_attention_dp, load.prefill_attention_dp)
+    decode, prefill = (
+        _spread(per, pick(missing(stated), spread, stated > 0), split, layout, tp, ranks)
+        for per, stated in zip((per_decode, per_prefill), own, strict=True)
+    )
     share = sources / instances
     return Pools(
         decode,
@@ -53,7 +52,6 @@ def pools(batch: Batch) -> Pools:
         decode.attention_ranks,
         prefill.attention_ranks,
         share,
-        pick(split, 1.0, np.inf),
     )
 
 

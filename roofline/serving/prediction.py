@@ -12,23 +12,34 @@ from roofline.selection import indicator, maximum, minimum, missing, pick, some
 from roofline.serving import corrections
 from roofline.serving.coefficients import REFERENCE_YEAR, OfEngine, ServingCoefficients
 from roofline.serving.formats import Formats, formats
+from roofline.serving.handover import handover
 from roofline.serving.operators import rows
+from roofline.serving.parts import first_parts, pass_parts, step_parts
 from roofline.serving.pools import Pools, pools
 from roofline.serving.roofs import Roofs, roofs
-from roofline.serving.schedule import Factors, Habits, Load, PhaseCosts, Steady, Steps, settle, steady
+from roofline.serving.schedule import (
+    Factors,
+    Habits,
+    Load,
+    PhaseCosts,
+    Steady,
+    Steps,
+    first_token,
+    opening_burst,
+    settle,
+    steady,
+)
 from roofline.serving.speculative import Speculation, speculation
 from roofline.serving.step import Costs, costs
 
 Column = Any
 
 DEFAULT_CHUNK = 8192.0
+MEAN_REST = 0.5  # of the step that runs when a request arrives
 # Sequences that engines run at once by default, one data-parallel rank (codes.ENGINES).
 STATIC = ENGINES.index("static_batching")
 MOST_SEQUENCES = np.array([1024.0, 2048.0, 2048.0, 64.0, 512.0])
 LATEST_YEAR = 2027.0
-# Prompts of the reference runs, tokens (codes.ENGINES): llama.cpp also decodes without any.
-SHORTEST_MEASURED = np.array([128.0, 128.0, 128.0, 1.0, 128.0])
-LONGEST_MEASURED = 131_072.0
 
 
 class Room(Protocol):
@@ -108,14 +119,17 @@ def _aged(k: Costs, serving: Serving, own: OfEngine) -> Costs:
 
 
 def _habits(batch: Batch, where: Pools, c: ServingCoefficients, own: OfEngine, static: Column) -> Habits:
+    assert batch.serving is not None
     apart = (1.0 - where.split) * (1.0 - static)
+    alone = batch.serving.request_rate >= 0.0  # arrivals that do not wait for an answer come one by one
+    handed = where.split * handover(batch, c) if some(where.split > 0) else 0.0
     return Habits(
         sequence_s=own.sequence_s,
-        request_s=own.request_s + where.split * c.scalar["handoff_s"],
-        prefill_passes=own.prefill_passes,
-        first_steps=own.first_steps,
+        request_s=pick(alone, own.arrival_s, own.request_s) + handed,
+        prefill_passes=pick(alone, 1.0, own.prefill_passes),
+        first_steps=pick(alone, MEAN_REST, own.first_steps),
         burst=own.burst,
-        interference=own.interference * apart,
+        apart=apart,
         mixes=own.mixes * apart * (batch.levers.chunked_prefill > 0),
         queue=own.queue,
     )
@@ -143,7 +157,10 @@ def _load(batch: Batch, where: Pools, memory: Room, static: Column) -> Load:
     )
     chunk = pick(levers.chunked_prefill > 0, chunk, maximum(new, chunk)) * where.prefill_ranks
     clients, rate = serving.concurrency / where.instances, serving.request_rate / where.instances
-    return Load(new, output, clients, rate, most, chunk, static)
+    others = 1.0 - 1.0 / maximum(
+        pick(missing(clients), np.inf, clients), 1.0
+    )  # those that arrive at a rate are all another's
+    return Load(new, output, others, clients, rate, most, chunk, static)
 
 
 def predict(batch: Batch, memory: Room, c: ServingCoefficients, variant: Column = 0) -> ServingSpeed:
@@ -161,16 +178,6 @@ def predict(batch: Batch, memory: Room, c: ServingCoefficients, variant: Column 
     return _speed(s, settled, factors, least)
 
 
-def state_features(s: Scene, state: Steps) -> Column:
-    """Features of the predicted steady state (corrections.features)."""
-    overhead = state.bare.latency + state.bare.network + state.host
-    serving = s.batch.serving
-    assert serving is not None
-    # Beyond the lengths that were measured the correction stays; a cached prefix makes a prompt no shorter one.
-    length = minimum(maximum(serving.input_tokens, SHORTEST_MEASURED[serving.engine]), LONGEST_MEASURED)
-    return corrections.features(state.running, state.decode, state.step, overhead, length)
-
-
 def measured_factors(s: Scene, state: Steps, variant: Column) -> Factors:
     """exp of the measured corrections; 1 without any."""
     table = s.coefficients.corrections
@@ -179,16 +186,23 @@ def measured_factors(s: Scene, state: Steps, variant: Column) -> Factors:
     serving, gpu = s.batch.serving, s.batch.gpu
     assert serving is not None
     kind = corrections.kind_code(s.batch.model)
-    saturated, open_loop = s.load.clients == np.inf, s.load.rate >= 0.0
-    variant = pick(open_loop & np.equal(variant, 0), corrections.OPEN, variant) if some(open_loop) else variant
+    saturated, arriving = s.load.clients == np.inf, s.load.rate >= 0.0
+    variant = pick(arriving & np.equal(variant, 0), corrections.OPEN, variant) if some(arriving) else variant
     place = corrections.Place(
         serving.engine, gpu.code, table.model_index(s.batch.model, kind), serving.weights, variant, kind
     )
-    x = state_features(s, state)
-    step = pick(saturated, corrections.SATURATED, corrections.DECODE)
-    first = pick(open_loop, corrections.TTFT_OPEN, pick(saturated, corrections.SATURATED, corrections.TTFT))
     # One quantity after the other: their slopes together would not stay in the cache.
-    return Factors(*(table.factors(quantity, place, x) for quantity in (step, first, corrections.PREFILL)))
+    step = table.slopes(pick(saturated, corrections.SATURATED, corrections.DECODE), place)
+    tpot = corrections.factor(step, *step_parts(state), "step")
+    slopes = table.slopes(pick(arriving, corrections.TTFT_OPEN, corrections.TTFT), place)
+    token, burst = first_token(state, s.habits, s.load, s.pools), opening_burst(state, s.habits, s.load)
+    # A queue that never empties has one correction, that of its steps.
+    ttft, benchmark = (
+        pick(saturated, tpot, corrections.factor(slopes, *first_parts(state, token, s.habits, more), "first"))
+        for more in (0.0, burst)
+    )
+    prefill = corrections.factor(table.slopes(corrections.PREFILL, place), *pass_parts(state), "pass")
+    return Factors(tpot, ttft, benchmark, prefill)
 
 
 def _speed(s: Scene, state: Steady, factors: Factors, least: Roofs) -> ServingSpeed:
@@ -211,7 +225,7 @@ def _speed(s: Scene, state: Steady, factors: Factors, least: Roofs) -> ServingSp
         prefill_tokens_per_s=s.load.prompt / (state.steps.prompt_latency * factors.prefill),
         concurrency=state.running * s.pools.instances,
         batch1_tokens_per_s=1.0 / state.tpot,
-        mbu=least.read / (state.tpot * s.speculation.accepted * gpu.bandwidth),
+        mbu=least.lanes * least.read / (state.tpot * s.speculation.accepted * gpu.bandwidth),
         mfu=requests * least.request_flops / (gpus * s.formats.feed_peak),
         bound=_bound(state),
         busy=minimum(state.running, 1.0),

@@ -1,7 +1,7 @@
 """From the time of a pass to TTFT, TPOT and throughput: how an engine interleaves prompts and running sequences.
 
 A sequence that produces O tokens sits through O decode steps and, in between, through the prefill passes of the requests that take
-the place of finished ones: B running sequences need B / O prompts a step, of which B - 1 sequences are not its own. So the mean
+the place of finished ones: B running sequences need B / O prompts a step, of which 1 / n are its own with n clients. So the mean
 step takes `decode + f (mixed - decode)`, f being the share of steps that carry a prompt. Closed loop: Little's law gives the
 request rate. Open loop: the batch is what the rate keeps running.
 """
@@ -10,15 +10,16 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from roofline.selection import every, maximum, minimum, missing, pick
+from roofline.selection import every, indicator, maximum, minimum, missing, pick
 from roofline.serving.pools import Pools
 from roofline.serving.speculative import Speculation
 from roofline.serving.step import Costs, PassTime, pass_time
 
 Column = Any
 
-CLOSED_ITERATIONS = 1  # after the first guess
-OPEN_ITERATIONS = 12  # near saturation the fixed point is reached slowly
+OPEN_ITERATIONS = 8
+STEEPEST = 0.9  # of a secant: at 1 no batch keeps up
+TINY = 1e-9
 LOADED = 0.97  # highest share of its time that a prefill queue is taken to be busy
 
 
@@ -27,6 +28,7 @@ class Load(NamedTuple):
 
     prompt: Column  # new tokens of a prompt, cached prefix taken off
     output: Column  # tokens
+    others: Column  # share of all prompts that are not a sequence's own
     clients: Column  # requests in flight; inf: a queue that never empties; nan where a rate is given
     rate: Column  # requests/s; nan where clients are given
     most: Column  # sequences that can run at once
@@ -45,7 +47,7 @@ class Habits(NamedTuple):
     prefill_passes: Column
     first_steps: Column
     burst: Column
-    interference: Column
+    apart: Column  # 0 where prompts never come between a sequence's steps: pools of their own, static batches
     mixes: Column
     queue: Column
 
@@ -58,11 +60,15 @@ class Steps(NamedTuple):
     mixed: PassTime  # a pass with prompt tokens
     host: Column  # s of host work for the running sequences
     decode: Column  # s of one decode step
-    mixed_share: Column  # of the steps
+    mixed_share: Column  # prompt-carrying passes for each step
+    interrupted: Column  # s that others' prompts add to the mean step
     step: Column  # s, mean step
-    prompt_s: Column  # s of prefill work that one prompt costs
+    prompt_s: Column  # s of the passes that one prompt takes
+    prompt_work: Column  # s of these without the decode attention that rides along
     prompt_latency: Column  # s until a prompt that waits for nothing is through
-    busy: Column  # share of the time in prefill
+    arrivals_latency: Column  # s until the prompts that arrive within a step are through together
+    rounds: Column  # passes of a prompt
+    busy: Column  # share of the tokens that passes could take in; of the time where prefill has GPUs of its own
 
 
 def steps(k: PhaseCosts, pools: Pools, load: Load, spec: Speculation, habits: Habits, running: Column) -> Steps:
@@ -71,7 +77,7 @@ def steps(k: PhaseCosts, pools: Pools, load: Load, spec: Speculation, habits: Ha
     per_rank = maximum(lanes / pools.decode_ranks, 1.0)
     decoding = per_rank * spec.width
     # Prompt tokens that a step takes in while a sequence decodes: those of the others.
-    prompts = maximum(running - 1.0, 0.0) * load.prompt * spec.accepted / load.output
+    prompts = running * load.others * load.prompt * spec.accepted / load.output
     carried = minimum(maximum(load.prompt, prompts), load.chunk)
     prompt = carried / pools.prefill_ranks
     mixes = habits.mixes
@@ -87,10 +93,17 @@ def steps(k: PhaseCosts, pools: Pools, load: Load, spec: Speculation, habits: Ha
     )
     host = habits.sequence_s * running
     decode = bare.time + host
-    extra = maximum(mixed.time - mixes * bare.time, 0.0)
     mixed_share = prompts / (carried * pools.pp)
-    step = decode * (1.0 + spec.draft) + habits.interference * mixed_share * extra
-    work = mixed.time / pools.prefill_share
+    # Where passes mix, a sequence gets its token in each of them: at most every step carries a chunk. Else prompts come in between.
+    taken = pick(mixes > 0, minimum(mixed_share, 1.0), mixed_share)
+    interrupted = habits.apart * maximum(taken * (mixed.time - mixes * bare.time), 0.0)
+    step = decode * (1.0 + spec.draft) + interrupted
+    part = load.prompt / (carried * pools.pp)  # of a prompt in a pass
+    work, rounds = mixed.time / pools.prefill_share, maximum(load.prompt / load.chunk, 1.0)
+    # A pass that took in one prompt alone: what it carries beyond its floor falls with its tokens.
+    own = minimum(load.prompt, load.chunk) / pools.prefill_ranks
+    alone = mixed.floor + (mixed.time - mixed.floor) * ((alongside + own) / (alongside + prompt))
+    busy = pick(pools.split > 0, mixed_share * work / step, prompts / (load.chunk * pools.pp))
     return Steps(
         running=running,
         bare=bare,
@@ -98,10 +111,14 @@ def steps(k: PhaseCosts, pools: Pools, load: Load, spec: Speculation, habits: Ha
         host=host,
         decode=decode,
         mixed_share=mixed_share,
+        interrupted=interrupted,
         step=step,
-        prompt_s=work * load.prompt / (carried * pools.pp),
-        prompt_latency=mixed.time * maximum(load.prompt / load.chunk, 1.0),
-        busy=minimum(mixed_share * work / step, 1.0),
+        prompt_s=work * part,
+        prompt_work=(mixed.time - mixed.joined[3]) / pools.prefill_share * part,
+        prompt_latency=alone * rounds,
+        arrivals_latency=mixed.time * rounds,
+        rounds=rounds,
+        busy=minimum(busy, LOADED),
     )
 
 
@@ -110,6 +127,7 @@ class Factors(NamedTuple):
 
     tpot: Column = 1.0
     ttft: Column = 1.0
+    ttft_benchmark: Column = 1.0
     prefill: Column = 1.0
 
 
@@ -137,18 +155,25 @@ class Steady(NamedTuple):
 
 
 def settle(k: PhaseCosts, pools: Pools, load: Load, spec: Speculation, habits: Habits) -> Steps:
-    """Fixed point of batch and step time: Little's law in a closed loop, what the rate keeps running in an open one."""
+    """Batch and step time: all clients of a closed loop decode; an open one by fixed point of what the rate keeps running.
+
+    A client that waits for its first token does not decode, but the prompt that it waits for is in the mean step.
+    """
     closed = missing(load.rate)
-    clients = pick(closed, load.clients, 1.0)
-    least = minimum(1.0, clients)
-    slots = minimum(clients, load.most)
-    state = steps(k, pools, load, spec, habits, pick(closed, slots, least))
-    for iteration in range(CLOSED_ITERATIONS if every(closed) else OPEN_ITERATIONS):
-        decoding = state.step / spec.accepted * load.output
-        shared = slots * decoding / (decoding + first_token(state, habits)[0])
-        # A closed loop is the same whatever else is in the batch: it keeps its own number of iterations.
-        running = pick(closed, shared if iteration < CLOSED_ITERATIONS else state.running, load.rate * decoding)
-        state = steps(k, pools, load, spec, habits, minimum(maximum(running, least), load.most))
+    running = pick(closed, minimum(load.clients, load.most), 0.0)
+    state = steps(k, pools, load, spec, habits, running)
+    if every(closed):
+        return state
+    # Secants from below: what the rate keeps running bends upwards, so they end at the least batch that can keep up.
+    each = load.rate * load.output / spec.accepted
+    slope: Column = 0.0
+    for _ in range(OPEN_ITERATIONS):
+        wanted = pick(closed, running, each * state.step)
+        moved = minimum(maximum(running + (wanted - running) / (1.0 - slope), 0.0), load.most)
+        after = steps(k, pools, load, spec, habits, moved)
+        rise = pick(moved > running, (each * after.step - wanted) / maximum(moved - running, TINY), 0.0)
+        slope = minimum(maximum(rise, 0.0), STEEPEST)
+        running, state = moved, after
     return state
 
 
@@ -160,31 +185,54 @@ def steady(
     clients = pick(closed, load.clients, 1.0)
     slots = minimum(clients, load.most)
     tpot = maximum(state.step / spec.accepted * factors.tpot, least.tpot)
-    ttft, wait = first_token(state, habits)
-    burst = habits.burst * maximum(slots - 1.0, 0.0) * state.prompt_s
-    # A static batch takes all its prompts first and then as many steps as its longest answer: 2 B / (B + 1) times the mean for lengths
-    # that are spread evenly.
-    together = load.static * state.running * state.prompt_s
+    first = first_token(state, habits, load, pools)
+    burst = opening_burst(state, habits, load)
+    # A static batch takes as many steps as its longest answer: 2 B / (B + 1) times the mean for lengths that are spread evenly.
     longest = 1.0 + load.static * (state.running - 1.0) / (state.running + 1.0)
-    benchmark = maximum((ttft + together + burst) * factors.ttft, least.ttft)
-    ttft = maximum((ttft + together) * factors.ttft, least.ttft)
+    benchmark = maximum((first.total + burst) * factors.ttft_benchmark, least.ttft)
+    ttft = maximum(first.total * factors.ttft, least.ttft)
     service = ttft + maximum(load.output - 1.0, 0.0) * tpot * longest
-    capacity = minimum(minimum(load.most / service, 1.0 / least.request), pools.prefill_limit / state.prompt_s)
+    # A prompt that queues takes no place yet.
+    held = service - ttft * (first.ahead / first.total)
+    capacity = minimum(minimum(load.most / held, 1.0 / least.request), 1.0 / (state.prompt_work * factors.tpot))
     rate = pick(closed, minimum(slots / service, capacity), minimum(load.rate, capacity))
     asked = pick(clients < np.inf, clients, slots)
     queued = pick(closed, maximum(asked / rate - service, 0.0), 0.0)
     running = pick(closed, slots, rate * service)
+    wait = first.steps + first.ahead
     return Steady(state, ttft + queued, benchmark + queued, tpot, wait + queued, rate, running)
 
 
-def first_token(state: Steps, habits: Habits) -> tuple[Column, Column]:
-    """Mean TTFT in the steady state and the wait in it, seconds: running steps, the prompts ahead (M/D/1), the passes of the prompt.
+class FirstToken(NamedTuple):
+    """Seconds until the first token in the steady state, by what they wait for."""
 
-    A closed-loop benchmark adds its opening burst (`Habits.burst`): all clients send at once, so the mean one of them waits for half
-    of the others' prompts, spread over all requests of the run.
+    request: Column  # until the scheduler has the request, and back
+    passes: Column  # of the prompt
+    steps: Column  # that are running, or that a stream gathers
+    ahead: Column  # prompts that came before
+    total: Column
+
+
+def first_token(state: Steps, habits: Habits, load: Load, pools: Pools) -> FirstToken:
+    """Mean TTFT in the steady state: running steps, the prompts ahead, the passes of the prompt.
+
+    Prompts that arrive at a rate queue for room in the passes: with a share `busy` of it taken, one waits for busy / (2 (1 - busy))
+    passes (M/D/1). In a closed loop the prompts that a sequence does not wait for here it waits for while it decodes.
+    A static batch takes all its prompts first.
     """
-    busy = minimum(state.busy, LOADED)
-    ahead = habits.queue * busy / (2.0 * (1.0 - busy)) * state.prompt_latency
-    ahead = minimum(ahead, 0.5 * state.running * state.prompt_s)
-    wait = habits.first_steps * state.decode + ahead
-    return habits.request_s + habits.prefill_passes * state.prompt_latency + wait, wait
+    arriving = (load.rate >= 0.0) | (pools.split > 0)
+    ahead = habits.queue * state.busy / (2.0 * (1.0 - state.busy)) * state.arrivals_latency
+    ahead = indicator(arriving) * minimum(ahead, 0.5 * state.running * state.prompt_s)
+    passes = habits.prefill_passes * pick(arriving, state.arrivals_latency, state.prompt_latency)
+    passes = passes + load.static * state.running * state.prompt_s
+    waited = habits.first_steps * pick(arriving, state.step, state.decode)
+    return FirstToken(habits.request_s, passes, waited, ahead, habits.request_s + passes + waited + ahead)
+
+
+def opening_burst(state: Steps, habits: Habits, load: Load) -> Column:
+    """Seconds that a closed-loop benchmark adds to its mean TTFT (`Habits.burst`).
+
+    All clients send at once, so the mean one of them waits for half of the others' prompts, spread over all requests of the run.
+    """
+    slots = pick(missing(load.rate), minimum(load.clients, load.most), 1.0)
+    return habits.burst * maximum(slots - 1.0, 0.0) * state.prompt_s

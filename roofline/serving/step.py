@@ -23,6 +23,8 @@ UNFUSED_KERNELS = 6.0  # further launches of a layer whose element-wise chains a
 UNFUSED_PASSES = 10.0  # and its further passes over the hidden state: read and write of each step
 HALF_BYTES = 2.0
 EVERYTHING = 1e12  # tokens that attention sees where nothing limits it
+MOST_BANDWIDTH = 0.97  # of what memory can stream, and of a peak: no engine reaches more
+MOST_PEAK = 0.95
 LLAMA_CPP = ENGINES.index("llama_cpp")
 
 
@@ -65,14 +67,17 @@ class PassTime(NamedTuple):
     """Seconds of a forward pass and of its parts: `time` is the sum of joined pairs of (arithmetic, traffic) and of the rest."""
 
     time: Column
-    pairs: tuple[tuple[Column, Column], ...]
+    pairs: tuple[tuple[Column, Column], ...]  # projections, experts, output projection, decode attention
+    joined: tuple[Column, ...]  # seconds of each pair
     prompt: Column
     network: Column
     latency: Column
+    fixed: Column  # launches and links, whatever the pass carries
+    floor: Column  # these and the traffic of the pairs: what even one token takes
 
     def compute(self) -> Column:
         """Seconds of the parts that arithmetic binds."""
-        return self.prompt + sum(_join(c, m) * (c > m) for c, m in self.pairs)
+        return self.prompt + sum(time * (c > m) for (c, m), time in zip(self.pairs, self.joined, strict=True))
 
 
 def costs(
@@ -83,14 +88,15 @@ def costs(
     assert load is not None
     k, tp = c.scalar, shape.tp
     of_gpu = c.of_gpu(gpu.code)
-    stream = gpu.bandwidth * of_gpu.memory * own.engine_memory
+    stream = gpu.bandwidth * minimum(of_gpu.memory * own.engine_memory, MOST_BANDWIDTH)
     weights = stream * c.stream[load.weights]
     # llama.cpp accumulates in 16 bit (or in integers), which GeForce runs at twice the rate.
-    kernels_share = own.engine_compute * pick(load.engine == LLAMA_CPP, of_gpu.accumulate, 1.0)
-    attention_rate = f.attention_peak * c.compute[gpu.code, f.attention_type] * kernels_share
-    feed_rate = f.feed_peak * c.compute[gpu.code, f.feed_type] * kernels_share
-    half_rate = f.half_peak * c.compute[gpu.code, HALF] * kernels_share
-    attention_peak = f.half_peak * minimum(of_gpu.compute * kernels_share, 1.9)  # shares of it stay below 1
+    accumulate = pick(load.engine == LLAMA_CPP, of_gpu.accumulate, 1.0)
+    attention_rate = f.attention_peak * _reached(c.compute[gpu.code, f.attention_type], own, accumulate)
+    feed_rate = f.feed_peak * _reached(c.compute[gpu.code, f.feed_type], own, accumulate)
+    half_rate = f.half_peak * _reached(c.compute[gpu.code, HALF], own, accumulate)
+    # Shares of it stay below 1.
+    attention_peak = f.half_peak * minimum(of_gpu.compute * own.engine_compute * accumulate, 1.9)
 
     attention = model.attention_params + model.recurrent_params
     feed = model.mlp_params + model.shared_expert_params
@@ -186,13 +192,20 @@ def costs(
     )
 
 
+def _reached(share: Column, own: OfEngine, accumulate: Column) -> Column:
+    """Share of a peak that an engine's kernels reach, never all of it."""
+    return minimum(share * own.engine_compute, MOST_PEAK) * accumulate
+
+
 def _wire(batch: Batch, c: ServingCoefficients, shape: Shape) -> tuple[Column, Column]:
     """Seconds on the links: for each token of a pass, and for a pass whatever its size."""
     model, gpu, layout = batch.model, batch.gpu, batch.layout
     tp, ep = shape.tp, maximum(shape.ep, 1.0)
     group = maximum(tp, shape.expert_ranks * (model.is_moe > 0))
-    fast = (gpu.link_bandwidth > 0) & (group <= gpu.domain)
-    local = group <= layout.gpus_per_node
+    # Placed without regard to the links, the ranks of a group are scattered over all GPUs of the system.
+    reach = pick(batch.levers.topology_aware > 0, group, maximum(layout.gpus, group))
+    fast = (gpu.link_bandwidth > 0) & (reach <= gpu.domain)
+    local = reach <= layout.gpus_per_node
     link = pick(fast, FAST, pick(local, PCIE, NETWORK))
     bandwidth = (
         pick(fast, gpu.link_bandwidth, pick(local, gpu.pcie_bandwidth, layout.internode_bandwidth)) * c.link_share[link]
@@ -231,8 +244,9 @@ def pass_time(
     prompt, element = k.prompt_token * prompt_tokens, k.element_token * tokens
     network = k.wire_token * tokens + k.network
     latency = k.launch + k.decode_latency * sequences
+    fixed = latency + k.network
+    floor = fixed + k.linear_read + expert_m + k.head_read + decode_m
     pairs = ((linear_c, k.linear_read), (expert_c, expert_m), (head_c, k.head_read), (decode_c, decode_m))
-    time = prompt + element + network + latency
-    for pair in pairs:
-        time = time + _join(*pair)
-    return PassTime(time, pairs, prompt, network, latency)
+    joined = (_join(*pairs[0]), _join(*pairs[1]), _join(*pairs[2]), _join(*pairs[3]))
+    time = prompt + element + network + latency + joined[0] + joined[1] + joined[2] + joined[3]
+    return PassTime(time, pairs, joined, prompt, network, latency, fixed, floor)

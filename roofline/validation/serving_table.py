@@ -27,6 +27,9 @@ DRAWN_MEAN = 0.9
 BENCHMARK_CONCURRENCY = 64.0  # up to here TTFT at fixed concurrency is compared: beyond it is queueing
 EVERYTHING_QUEUED = math.inf
 UTILIZATIONS = {"sglang": 0.86}  # mem_fraction_static that SGLang chooses on GPUs of 80 GB
+# Share of a prompt that earlier turns of its conversation have left in the cache, where a source does not say how much: what the rise of
+# TPOT with the request rate tells of inference-perf's multi-turn runs.
+MULTI_TURN_HIT = 0.5
 MICRO_BATCH = 512.0  # tokens that llama.cpp takes in one pass by default (n_ubatch)
 MLPERF_LENGTHS = {  # public mean prompt and answer lengths of the data sets, tokens
     "cnn-dailymail": (870.0, 128.0),
@@ -227,7 +230,7 @@ def _variant(row: Row, engine: str) -> str:
         return "sweep"
     if "MLPerf" in row.get("notes", ""):
         return "mlperf"
-    if "request rate" in row.get("scenario", ""):
+    if any(word in row.get("scenario", "") for word in ("request rate", "server")):
         return "open"
     return "static" if "static batch" in row.get("notes", "") else ""
 
@@ -336,6 +339,7 @@ def _with_load(run: Run) -> Run:
             raise UnderSpecified("request rate not stated")
         prefix = _found(SHARED_PREFIX, notes)
         hit = prefix / isl if "prefix caching ON" in notes and not math.isnan(prefix) else 0.0
+        hit = max(hit, MULTI_TURN_HIT) if "prefix caching ON and multi-turn" in notes else hit
         return replace(run, request_rate=rate, prefix_hit=hit)
     if math.isnan(concurrency):
         raise UnderSpecified("concurrency not stated")
