@@ -8,11 +8,12 @@ from datetime import date
 from functools import lru_cache
 from typing import Any
 
-from django.db.models import Count, Max, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from costs.models import CURRENT, Offer, PurchaseModel, PurchasePrice
+from faces.stamps import Watched, stamps
 from roofline.errors import ScenarioError
 from roofline.question import Price
 
@@ -68,10 +69,12 @@ def _median(ranked: Sequence[Offer], age: str) -> Price | None:
     return _price(ranked[(len(ranked) - 1) // 2], "median_on_demand", basis)
 
 
+OFFER_TABLES = (Watched(Offer, "updated_at"),)
+
+
 def catalogue_stamp() -> str:
     """Changes whenever an offer does."""
-    rows = Offer.objects.aggregate(count=Count("pk"), last=Max("updated_at"))
-    return f"{rows['count']}-{rows['last']:%Y%m%d%H%M%S%f}" if rows["count"] else "0"
+    return stamps(OFFER_TABLES)[0]
 
 
 @lru_cache(maxsize=4)
@@ -84,9 +87,9 @@ def _book(stamp: str) -> OfferBook:
     return OfferBook(stamp, {str(offer.pk): offer for offer in ranked}, on_demand)
 
 
-def offer_book(user: Any = None) -> OfferBook:
-    """The offers as they stand; read again only after a change."""
-    return _book(catalogue_stamp())
+def offer_book(user: Any = None, *, stamp: str | None = None) -> OfferBook:
+    """The offers as they stand; read again only after a change. `stamp`: what `catalogue_stamp` just said, where that is known."""
+    return _book(stamp or catalogue_stamp())
 
 
 def offer_median_on_demand(gpu: str, today: date | None = None, user: Any = None) -> Price | None:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from django.db.models import Count, Max, QuerySet
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from faces.names import NameBook
+from faces.stamps import Watched, stamps
 from gpus.models import COLUMNS, Gpu, GpuAlias
 from roofline import hardware
 
@@ -46,13 +47,12 @@ class GpuBook:
         return self.values[slug]
 
 
+GPU_TABLES = (Watched(Gpu, "updated_at"), Watched(GpuAlias, "id"))
+
+
 def catalogue_stamp() -> str:
     """Changes whenever an accelerator or one of its names does."""
-    gpus = Gpu.objects.aggregate(count=Count("pk"), last=Max("updated_at"))
-    aliases = GpuAlias.objects.aggregate(count=Count("pk"), last=Max("pk"))
-    return (
-        f"{gpus['count']}-{gpus['last']:%Y%m%d%H%M%S%f}-{aliases['count']}-{aliases['last']}" if gpus["count"] else "0"
-    )
+    return stamps(GPU_TABLES)[0]
 
 
 @lru_cache(maxsize=4)
@@ -68,9 +68,9 @@ def _book(stamp: str) -> GpuBook:
     return GpuBook(stamp, names, values, incomplete)
 
 
-def gpu_book(user: Any = None) -> GpuBook:
-    """The catalogue as it stands; read again only after a change."""
-    return _book(catalogue_stamp())
+def gpu_book(user: Any = None, *, stamp: str | None = None) -> GpuBook:
+    """The catalogue as it stands; read again only after a change. `stamp`: what `catalogue_stamp` just said, where that is known."""
+    return _book(stamp or catalogue_stamp())
 
 
 def gpu_resolve(name: str, user: Any = None) -> hardware.Gpu:

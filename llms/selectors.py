@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from django.db.models import Count, Max, QuerySet
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from faces.names import NameBook
+from faces.stamps import Watched, stamps
 from llms.models import LanguageModel, ModelAlias
 from roofline.architecture import Architecture, UnsupportedArchitecture, parse
 from roofline.errors import ScenarioError
@@ -44,13 +45,12 @@ def _architecture(stamp: str, name: str) -> Architecture:
     return parse(LanguageModel.objects.only("config").get(name=name).config, name=name)
 
 
+MODEL_TABLES = (Watched(LanguageModel, "updated_at"), Watched(ModelAlias, "id"))
+
+
 def catalogue_stamp() -> str:
     """Changes whenever a model or one of its names does."""
-    rows = LanguageModel.objects.aggregate(count=Count("pk"), last=Max("updated_at"))
-    aliases = ModelAlias.objects.aggregate(count=Count("pk"), last=Max("pk"))
-    return (
-        f"{rows['count']}-{rows['last']:%Y%m%d%H%M%S%f}-{aliases['count']}-{aliases['last']}" if rows["count"] else "0"
-    )
+    return stamps(MODEL_TABLES)[0]
 
 
 @lru_cache(maxsize=4)
@@ -60,9 +60,9 @@ def _book(stamp: str) -> ModelBook:
     return ModelBook(stamp, NameBook.of("model", _("model"), names, aliases))
 
 
-def model_book(user: Any = None) -> ModelBook:
-    """The catalogue as it stands; read again only after a change."""
-    return _book(catalogue_stamp())
+def model_book(user: Any = None, *, stamp: str | None = None) -> ModelBook:
+    """The catalogue as it stands; read again only after a change. `stamp`: what `catalogue_stamp` just said, where that is known."""
+    return _book(stamp or catalogue_stamp())
 
 
 def model_resolve(name: str, user: Any = None) -> Architecture:

@@ -7,9 +7,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from costs.selectors import OfferBook, offer_book
-from gpus.selectors import GpuBook, gpu_book
-from llms.selectors import ModelBook, model_book
+from costs.selectors import OFFER_TABLES, OfferBook, offer_book
+from faces.stamps import stamps
+from gpus.selectors import GPU_TABLES, GpuBook, gpu_book
+from llms.selectors import MODEL_TABLES, ModelBook, model_book
 from predictions import prices, versions
 from predictions.selectors import calibration_active
 from roofline import architecture, hardware
@@ -34,9 +35,10 @@ class Gatherer:
     sizes: dict[tuple[float, float | None], Architecture] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.gpus = gpu_book(self.user)
-        self.models = model_book(self.user)
-        self.offers = offer_book(self.user)
+        of_gpus, of_models, of_offers = stamps(GPU_TABLES, MODEL_TABLES, OFFER_TABLES)
+        self.gpus = gpu_book(self.user, stamp=of_gpus)
+        self.models = model_book(self.user, stamp=of_models)
+        self.offers = offer_book(self.user, stamp=of_offers)
 
     def question(self, raw: object) -> Question:
         """The question that the JSON `raw` asks. Raises ScenarioError."""

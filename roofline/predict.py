@@ -115,6 +115,8 @@ def _repairs(
 ) -> dict[int, list[Json]]:
     """What would fit, for each question that does not; all tries are evaluated together."""
     misfits = [place for place, choice in enumerate(chosen) if isinstance(choice, Choice) and not choice.fits]
+    if not misfits:
+        return {}
     found = remedies([questions[place] for place in misfits], lambda tries: choose(tries, calibration, gpus))
     return dict(zip(misfits, found, strict=True))
 
@@ -156,13 +158,7 @@ def _choose(
         batch, business, slowdown = rows(batch, 0), rows(business, 0), rows(slowdown, 0)
     result = evaluate(batch, gpus, business, slowdown=slowdown)
     order = _order(questions, owners, batch, result)
-    starts = np.cumsum([0, *sizes[:-1]])
-    best = [
-        int(np.argmin(order[start : start + size])) if size > 1 else 0
-        for start, size in zip(starts, sizes, strict=True)
-    ]
-    index = np.array([start + at for start, at, size in zip(starts, best, sizes, strict=True) if size])
-    winners = Winners(rows(batch, index), listed(rows(result, index), len(index)), gpus, len(index))
+    winners, best = _winners(batch, result, gpus, sizes, order)
     chosen: list[Chosen] = []
     answered = 0
     for question, one, at in zip(questions, found, best, strict=True):
@@ -173,6 +169,21 @@ def _choose(
         chosen.append(Choice(one.candidate(at), answered, winners, productive))
         answered += 1
     return chosen
+
+
+def _winners(
+    batch: Batch, result: Evaluation, gpus: tuple[Gpu, ...], sizes: Sequence[int], order: NDArray[np.intp]
+) -> tuple[Winners, list[int]]:
+    """The best candidate of each question that has any, and which of its candidates that is (0 where it has none)."""
+    if len(order) == 1:
+        return Winners(batch, listed(result, 1), gpus, 1), [0 for _ in sizes]
+    starts = np.cumsum([0, *sizes[:-1]]).tolist()
+    best = [
+        int(np.argmin(order[start : start + size])) if size > 1 else 0
+        for start, size in zip(starts, sizes, strict=True)
+    ]
+    index = np.array([start + at for start, at, size in zip(starts, best, sizes, strict=True) if size])
+    return Winners(rows(batch, index), listed(rows(result, index), len(index)), gpus, len(index)), best
 
 
 def _business(questions: Sequence[Question], owners: NDArray[np.intp]) -> Business:

@@ -28,8 +28,8 @@ class Work(NamedTuple):
 
 
 def first(value: Any) -> float:
-    """The number of a column of one scenario."""
-    return float(np.ravel(value)[0])
+    """The number of a column of one scenario, shape ()."""
+    return float(value)
 
 
 class One:
