@@ -31,10 +31,13 @@ def item(mapping: dict[str, Any] | None, key: str) -> Any:
     return mapping.get(key) if mapping else None
 
 
-@register.simple_tag
-def ranged(value: object, pair: Any = None, kind: str = "sig") -> str:
-    """A value with its interval."""
-    return formats.ranged(value, pair, kind)
+@register.filter
+def breakable(text: object) -> SafeString:
+    """A figure with its range: a line may end before the bracket, and nowhere else."""
+    figure, bracket, rest = str(text).partition(" (")
+    if not bracket:
+        return format_html('<span class="whole">{}</span>', figure)
+    return format_html('<span class="whole">{}</span> <span class="whole">({}</span>', figure, rest)
 
 
 @register.simple_tag(takes_context=True)

@@ -80,21 +80,17 @@ def _facts(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def _metrics(found: Ranking) -> list[Any]:
-    wanted: tuple[str, ...]
+    """What the table is sorted by first, then what one gets for it."""
+    costs: tuple[str, ...]
+    speeds: tuple[str, ...]
     if found.workload == "inference":
-        wanted = (
-            "output_tokens_per_s",
-            "output_tokens_per_s_per_gpu",
-            "ttft_s",
-            "tpot_s",
-            "usd_per_hour",
-            "usd_per_million_output_tokens",
-            "energy_kwh",
-        )
+        costs = ("usd_per_million_output_tokens", "usd_per_hour")
+        speeds = ("output_tokens_per_s", "output_tokens_per_s_per_gpu", "ttft_s", "tpot_s")
     else:
-        wanted = ("tokens_per_s_per_gpu", "mfu", "time_to_train_s", "usd_per_hour", "usd_per_run", "energy_kwh")
+        costs = ("usd_per_run", "usd_per_hour")
+        speeds = ("tokens_per_s_per_gpu", "mfu", "time_to_train_s")
     table = {metric.key: metric for metric in (*(SERVING if found.workload == "inference" else TRAINING), *COST)}
-    return [table[key] for key in wanted]
+    return [table[key] for key in (*costs, *speeds, "energy_kwh")]
 
 
 def _columns(found: Ranking) -> list[str]:

@@ -18,7 +18,7 @@ from planner.forms import plan_form
 from planner.models import Sweep
 from planner.names import gpu_names, model_names
 from planner.present import metrics_of
-from planner.queries import query_of, scenario_from_query
+from planner.queries import LONGEST_ADDRESS, query_of, scenario_from_query
 from planner.selectors import sweep_get, sweep_rows, sweeps_visible
 from planner.space import space_axes
 from planner.sweeps import FRONTS, point_url, sweep_cancel, sweep_create, sweep_estimate, values_said
@@ -63,7 +63,9 @@ def sweep_count(request: HttpRequest) -> HttpResponse:
     except ScenarioError as error:
         return error_twin(error, status=422)
     response = render(request, "planner/sweep_estimate.html", {"estimate": estimate})
-    response["HX-Replace-Url"] = f"{reverse('sweep')}?{query_of(space)}"
+    query = query_of(space)
+    if len(query) <= LONGEST_ADDRESS:
+        response["HX-Replace-Url"] = f"{reverse('sweep')}?{query}"
     return response
 
 
