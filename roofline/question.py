@@ -6,14 +6,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from roofline import codes, rules
-from roofline.architecture import Architecture
+from roofline.architecture import Architecture, named_format
 from roofline.columns import Model
+from roofline.engines import batched_tokens
 from roofline.errors import ScenarioError
 from roofline.fields import FIELDS
 from roofline.hardware import Gpu
 from roofline.layouts import Node
 from roofline.scenario import Scenario
 from roofline.units import GIGA
+from roofline.versions import release_year
 
 USUAL_CONTEXT = 8192
 # How activations are computed for each weight format, where the hardware has the type; else bf16.
@@ -29,7 +31,6 @@ ACTIVATIONS = {
 NEEDED_PEAK = {"fp8": "fp8", "mxfp8": "fp8", "int8": "int8", "nvfp4": "fp4"}
 # MXFP8 products came with the generations that also multiply 4-bit numbers.
 TRAINING_PEAK = {"fp8": "fp8", "mxfp8": "fp4", "nvfp4": "fp4"}
-BATCHED_TOKENS = {"vllm": 8192, "sglang": 8192, "tensorrt_llm": 8192, "llama_cpp": 2048, "static_batching": 8192}
 
 
 @dataclass
@@ -142,7 +143,11 @@ def _complete_serving(question: Question) -> None:
         # What serving engines turn on there by themselves, and what the coefficients were fitted with.
         scenario.values["optimizations"] = (*scenario.get("optimizations"), "flash_attention_3")
     stored = question.architecture.quantization
-    _default(scenario, "inference.weights", stored.weights if stored else "bf16")
+    named = "" if stored else named_format(question.architecture.name)
+    if named and "inference.weights" not in scenario.values:
+        message = f"The configuration states no format of the weights: {named}, as the name says."
+        question.warn("weights_by_name", "inference.weights", message)
+    _default(scenario, "inference.weights", stored.weights if stored else named or "bf16")
     weights = scenario.get("inference.weights")
     wanted = ACTIVATIONS.get(weights, "bf16")
     runs = not NEEDED_PEAK.get(wanted) or gpu.peak(NEEDED_PEAK[wanted]) > 0
@@ -188,6 +193,14 @@ def _complete_lengths(question: Question) -> None:
             "inference.input_tokens",
             f"Input and output ({needed:,} tokens) exceed the context of the model ({longest:,}).",
         )
-    _default(scenario, "inference.max_num_batched_tokens", BATCHED_TOKENS[scenario.get("inference.engine")])
+    engine = scenario.get("inference.engine")
+    tokens = batched_tokens(
+        engine,
+        release_year(engine, scenario.get("inference.engine_version")),
+        memory_bytes=question.gpu.memory_bytes,
+        has_fp8=question.gpu.peak("fp8") > 0,
+        max_model_len=scenario.get("inference.max_model_len"),
+    )
+    _default(scenario, "inference.max_num_batched_tokens", tokens)
     if scenario.get("inference.speculative.draft_tokens"):
         _default(scenario, "inference.speculative.draft_cost", 0.05)

@@ -3,7 +3,7 @@
 from roofline.architecture.checkpoint import checkpoint_bytes, quantized_params
 from roofline.architecture.errors import InvalidConfig, UnknownModel, UnsupportedArchitecture
 from roofline.architecture.hints import from_hint
-from roofline.architecture.labels import labelled, stated_size, words
+from roofline.architecture.labels import labelled, named_format, stated_size, words
 from roofline.architecture.layers import Attention, FeedForward, Layer, LayerGroup, Recurrent
 from roofline.architecture.model import Architecture
 from roofline.architecture.parse import parse
@@ -26,6 +26,7 @@ __all__ = [
     "configurations",
     "from_hint",
     "labelled",
+    "named_format",
     "nearest_names",
     "parse",
     "presets",

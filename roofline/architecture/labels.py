@@ -35,6 +35,20 @@ DISTILLED = {  # their names hold two models: the second gives the dimensions
     "deepseek-r1-distill-qwen-32b": "Qwen/Qwen2.5-32B-Instruct",
 }
 
+FORMATS = {
+    "nvfp4": "nvfp4",
+    "fp4": "nvfp4",
+    "mxfp4": "mxfp4",
+    "mxfp8": "mxfp8",
+    "fp8": "fp8",
+    "awq": "int4_g128",
+    "gptq": "int4_g128",
+    "int4": "int4_g128",
+    "w4a16": "int4_g128",
+    "int8": "int8",
+    "w8a8": "int8",
+}
+
 Words = tuple[str, ...]
 
 
@@ -128,6 +142,16 @@ def _agrees(known: Words, wanted: Words) -> bool:
     total = presets()[_catalogue()[known]].total_params / 1e9
     stated = stated_size("-".join(sizes))
     return stated is not None and len(sizes) == 1 and abs(stated.total / total - 1) <= NEAR
+
+
+def named_format(label: str) -> str:
+    """The weight format that the name of a quantised copy states; empty where it states none.
+
+    >>> named_format("nvidia/Llama-3.1-70B-Instruct-FP8"), named_format("Qwen/Qwen3-8B"), named_format("x-AWQ")
+    ('fp8', '', 'int4_g128')
+    """
+    parts = re.split(r"[-_.]+", label.lower().rpartition("/")[2])
+    return next((FORMATS[part] for part in parts if part in FORMATS), "")
 
 
 def stated_size(label: str) -> Size | None:

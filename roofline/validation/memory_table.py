@@ -17,6 +17,7 @@ import numpy as np
 from roofline import architecture, codes
 from roofline.architecture import Architecture
 from roofline.columns import Batch, Gpu, Layout, Levers, Model, Serving
+from roofline.engines import batched_tokens as batched_tokens_by_default
 from roofline.hardware import Gpu as Accelerator
 from roofline.hardware import presets
 from roofline.memory.checkpoint import stored_bytes
@@ -87,10 +88,6 @@ KV_WORDS = {
     "fp8_e4m3": "fp8",
     "fp8_e5m2": "fp8",
 }
-UNCHUNKED_CONTEXT = 32_768.0  # the old engine prefilled whole prompts up to here
-NEW_ENGINE = 2025.35
-LARGE_GPU = 70 * GIB
-TOKENS_LARGE, TOKENS_SMALL = 8192.0, 2048.0  # max_num_batched_tokens by default, by the size of the GPU
 DEFAULT_LENGTH = 8192.0
 FOLDS = 10
 
@@ -257,11 +254,14 @@ def _or(value: float, otherwise: float) -> float:
 
 
 def batched_tokens(start: Start) -> float:
-    """max_num_batched_tokens that the engine chooses where nothing is said."""
-    large = start.gpu.memory_bytes >= LARGE_GPU and start.gpu.peak_fp8 > 0
-    if start.year < NEW_ENGINE:
-        return max(start.max_model_len, TOKENS_SMALL) if start.max_model_len <= UNCHUNKED_CONTEXT else TOKENS_SMALL
-    return TOKENS_LARGE if large else TOKENS_SMALL
+    """max_num_batched_tokens that the engine chooses where nothing is said; what is not known of another is as vLLM."""
+    return batched_tokens_by_default(
+        "vllm",
+        start.year,
+        memory_bytes=float(start.gpu.memory_bytes),
+        has_fp8=bool(start.gpu.peak_fp8 > 0),
+        max_model_len=start.max_model_len,
+    )
 
 
 def batch_of(starts: Sequence[Start]) -> Batch:
