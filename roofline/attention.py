@@ -32,10 +32,11 @@ class DecodeCoefficients(NamedTuple):
     eta_memory: Column
     overlap: Column  # 0 perfect, 1 none
     launch: Column  # s
-    kv_head_block: (
-        Column  # s of fixed cost for each sequence and KV head of 128 dimensions, on one SM, beyond the first wave
-    )
-    head_block: Column  # s of fixed cost for each sequence and query head of 128 dimensions, on one SM
+    block: Column  # s of a block's start and end on its SM, for each block beyond the first
+    block_dim: Column  # s of it more for each 128 head dimensions
+    block_head: Column  # s of it more for each query head of the block and 128 head dimensions
+    head_step: Column  # s for each query head of a block and 128 dimensions, hidden by nothing: a block takes one after the other
+    heads_per_block: Column  # query heads of one KV head that share a block; 1: each has its own
     length_step: Column  # s for each doubling of the context beyond 128 tokens
     key_step: Column  # s for each key of the context: the part of the loop over keys that no splitting hides
     dim_step: Column  # s for each 128 head dimensions
@@ -133,11 +134,16 @@ def attention_decode(
     if warm:
         bandwidth = bandwidth * (1.0 + (coef.warm_speed - 1.0) / (1.0 + (moved / coef.warm_bytes) ** 4))
     padded = (work + groups * coef.query_padding) * (keys + coef.key_padding)
+    group = heads / kv_heads
+    inside = np.minimum(group, coef.heads_per_block)
+    size = dims * (1.0 / 256.0)
+    # Blocks that wait for an SM: their starts and ends hide behind the memory traffic of the others, as arithmetic does.
+    waiting = np.maximum(work / (inside * sms), 1.0) - 1.0
+    turns = (coef.block + (coef.block_dim + coef.block_head * inside) * size) * waiting
     compute = 2.0 * dims * padded / (peak * coef.eta_compute)
     memory = moved / (bandwidth * coef.eta_memory)
-    size = dims * (1.0 / 256.0)
-    blocks = (coef.kv_head_block * (np.ceil(groups / sms) - 1.0) + coef.head_block * work / sms) * size
-    steps = coef.length_step * np.log2(1.0 + keys * (1.0 / 128.0)) + coef.key_step * keys + coef.dim_step * size
-    latency = coef.launch + blocks + steps
+    steps = coef.length_step * np.log2(1.0 + keys * (1.0 / 128.0)) + coef.key_step * keys
+    latency = coef.launch + steps + (coef.dim_step + coef.head_step * inside) * size
     flops = 2.0 * work * dims * np.minimum(context, window)
-    return OpTime(overlapped(compute, memory, coef.overlap) + latency, flops, moved, compute, memory, latency)
+    time = overlapped(compute + turns, memory, coef.overlap) + latency
+    return OpTime(time, flops, moved, compute, memory, latency + turns)

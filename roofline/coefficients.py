@@ -41,6 +41,7 @@ KINDS: Mapping[str, Any] = {
     "network": CollectiveCoefficients,
 }
 ANY = ""  # an empty cell: any engine, any kernel
+VARIANT = "::"  # between a kernel's program and its variant (head size, mask, layout)
 BASES = ("measured", "inherited-engine", "inherited-family", "inherited-generation", "default")
 MEASURED, INHERITED_ENGINE, INHERITED_FAMILY, INHERITED_GENERATION, DEFAULT = range(len(BASES))
 
@@ -94,6 +95,15 @@ def attention_precision(compute: str, kv_cache: str) -> str:
     """
     eight = {"fp8": "fp8", "int8": "fp8", "nvfp4": "fp8", "mxfp8": "fp8", "q8_0": "fp8"}
     return f"{eight.get(compute, 'bf16')}/{eight.get(kv_cache, 'bf16')}"
+
+
+def program(kernel: str) -> str:
+    """The part of a kernel's name that its variants share.
+
+    >>> program("flash_attention|window::grouped|d128")
+    'flash_attention|window'
+    """
+    return kernel.partition(VARIANT)[0]
 
 
 class Key(NamedTuple):
@@ -184,16 +194,18 @@ class Match:
 def find(op: str, gpu: Gpu, engine: str, precision: str, *, kernel: str = ANY, fold: str = "all") -> Match:
     """The most specific row: this GPU with this engine, this GPU with any engine, its family, its generation, then the global row.
 
-    Precisions served by the same kernels count as the one asked for; others that work alike come last. A `kernel` named comes first.
+    Precisions served by the same kernels count as the one asked for; others that work alike come last. A `kernel` named comes first,
+    at each place its variant before its program.
     Raises LookupError if even the global row is missing.
     """
     index = table(op).index
     same = (precision, *SAME_KERNELS.get(precision, ()))
     if kernel != ANY:
         for level, where, basis_code in _places(gpu):
-            row = index.get(Key(level, where, engine, precision, kernel, fold))
-            if row is not None:
-                return Match(row, basis_code, precision)
+            for name in dict.fromkeys((kernel, program(kernel))):
+                row = index.get(Key(level, where, engine, precision, name, fold))
+                if row is not None:
+                    return Match(row, basis_code, precision)
     for precisions in (same, NEAREST_PRECISION.get(precision, ()), (ANY,)):
         for level, where, basis_code in _places(gpu):
             for near in precisions:

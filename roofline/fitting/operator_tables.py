@@ -16,6 +16,15 @@ from roofline import columns
 from roofline.attention import attention_decode, attention_prefill
 from roofline.ceilings import compute_peak
 from roofline.collectives import all_gather, all_reduce, all_to_all, reduce_scatter
+from roofline.fitting.operator_kernels import kernels
+from roofline.fitting.operator_names import (
+    ACTIVATION_BYTES,
+    COLLECTIVE_OPS,
+    ENGINES,
+    PRECISIONS,
+    WEIGHT_BYTES,
+    gpu_slug,
+)
 from roofline.gemm import gemm
 from roofline.grouped_gemm import moe
 from roofline.hardware import gpu_columns, presets
@@ -27,85 +36,6 @@ Floats = NDArray[np.float64]
 FOLDS = 5
 SHIPPED = ("gemm", "attention_prefill", "attention_decode", "moe", "collective", "custom_allreduce")
 
-# Names of the operator tables -> catalogue slugs.
-GPU_SLUGS = {
-    "a100_sxm": "a100-sxm4-80gb",
-    "b200_sxm": "b200-sxm-180gb",
-    "b300_sxm": "b300-sxm-288gb",
-    "b60": "arc-pro-b60",
-    "gb200": "gb200-186gb",
-    "gb300": "gb300-288gb",
-    "h100_sxm": "h100-sxm5-80gb",
-    "h200_sxm": "h200-sxm-141gb",
-    "l40s": "l40s",
-    "rtx_pro_6000_server": "rtx-pro-6000-server",
-}
-# Names that more tables of the same origin may use.
-GPU_SLUGS |= {
-    "h100_pcie": "h100-pcie-80gb",
-    "h20_sxm": "h20-sxm-96gb",
-    "a30": "a30-pcie-24gb",
-    "a10": "a10",
-    "l4": "l4",
-    "l40": "l40",
-    "a40": "a40",
-}
-GPU_SLUGS |= {
-    "gh200": "gh200-96gb",
-    "mi300x": "mi300x",
-    "mi325x": "mi325x",
-    "mi355x": "mi355x",
-    "h200_nvl": "h200-nvl-141gb",
-}
-GPU_SLUGS |= {
-    "a100_pcie": "a100-pcie-80gb",
-    "b100_sxm": "b100-sxm-192gb",
-    "h800_sxm": "h800-sxm5-80gb",
-    "a800_sxm": "a800-sxm4-80gb",
-}
-ENGINES = {"trtllm": "tensorrt_llm", "vllm": "vllm", "sglang": "sglang", "nccl": ""}
-PRECISIONS = {
-    "bfloat16": "bf16",
-    "float16": "fp16",
-    "half": "fp16",
-    "fp8": "fp8",
-    "fp8_block": "fp8_block",
-    "nvfp4": "nvfp4",
-    "int4_wo": "int4_wo",
-    "int8_wo": "int8_wo",
-    "sq": "int8",
-    "w4a16_mxfp4": "mxfp4",
-    "w4a8_mxfp4_mxfp8": "mxfp4_mxfp8",
-    "w4afp8": "int4_wo",
-}
-# Bytes of a stored weight (scales included) and of an activation, by precision.
-WEIGHT_BYTES = {
-    "bf16": 2.0,
-    "fp16": 2.0,
-    "fp8": 1.0,
-    "fp8_block": 1.00024,
-    "nvfp4": 0.5625,
-    "int4_wo": 0.5156,
-    "int8_wo": 1.0,
-}
-WEIGHT_BYTES |= {"int8": 1.0, "mxfp4": 0.53125, "mxfp4_mxfp8": 0.53125}
-ACTIVATION_BYTES = {
-    "bf16": 2.0,
-    "fp16": 2.0,
-    "fp8": 1.0,
-    "fp8_block": 1.03,
-    "nvfp4": 0.5625,
-    "int4_wo": 2.0,
-    "int8_wo": 2.0,
-}
-ACTIVATION_BYTES |= {"int8": 1.0, "mxfp4": 2.0, "mxfp4_mxfp8": 1.03}
-COLLECTIVE_OPS = {
-    "all_reduce": "all_reduce",
-    "all_gather": "all_gather",
-    "reduce_scatter": "reduce_scatter",
-    "alltoall": "all_to_all",
-    "all_to_all": "all_to_all",
-}
 COLLECTIVE_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "all_reduce": all_reduce,
     "custom_all_reduce": all_reduce,
@@ -184,13 +114,14 @@ def read(rows: Sequence[Mapping[str, str]]) -> OpTable:
     gpu = gpu_columns([presets()[slug] for slug in catalogue]).take(np.searchsorted(catalogue, slugs))
     parts = READERS[kind](text)
     shape, precision = parts.pop("shape"), parts.pop("precision")
+    engine = np.array([ENGINES.get(name, name) for name in text["framework"]])
     return OpTable(
         kind=kind,
         op=parts.pop("op"),
         slug=slugs,
-        engine=np.array([ENGINES.get(name, name) for name in text["framework"]]),
+        engine=engine,
         precision=precision,
-        kernel=parts.pop("kernel", text["kernel_source"]),
+        kernel=kernels(kind, engine, text["kernel_source"], parts),
         shape=shape,
         fold=np.array([zlib.crc32(value.encode()) % FOLDS for value in shape], dtype=np.intp),
         gpu=gpu,
@@ -199,16 +130,6 @@ def read(rows: Sequence[Mapping[str, str]]) -> OpTable:
         measured=numbers(text["latency_ms"]) * MILLISECOND,
         row=np.arange(1, len(rows) + 1),
     )
-
-
-def gpu_slug(name: str) -> str:
-    """Catalogue slug of a GPU as an operator table names it; a slug stands for itself. Raises KeyError for an unknown one."""
-    return name if name in presets() else GPU_SLUGS[name.lower()]
-
-
-def known_gpu(name: str) -> bool:
-    """Whether `gpu_slug` knows the name."""
-    return name in presets() or name.lower() in GPU_SLUGS
 
 
 def numbers(values: Strings, missing: float = 0.0) -> Floats:
@@ -260,47 +181,23 @@ def _heads(text: Mapping[str, Strings]) -> dict[str, Any]:
     }
 
 
-WIDE_GROUP = 32  # query heads of one KV head beyond which TensorRT-LLM leaves its grouped-head decode kernel
-
-
-def _variant(kernel: Strings, applies: NDArray[np.bool_], name: str) -> Strings:
-    """Marks rows that a library serves by another kernel than its name says."""
-    return np.where(applies, np.char.add(kernel, f"|{name}"), kernel)
-
-
 def _prefill(text: Mapping[str, Strings]) -> dict[str, Any]:
     shape = _shape(text, "batch_size", "isl", "num_heads", "num_key_value_heads", "head_dim", "window_size")
-    parts = _heads(text)
-    eight_bit = (text["framework"] == "trtllm") & (parts["precision"] == "fp8/fp8") & (parts["head_dim"] == 128)
-    kernel = _variant(
-        _variant(text["kernel_source"], eight_bit, "d128"),
-        (text["framework"] == "trtllm") & np.isfinite(parts["window"]),
-        "window",
-    )
     return {
         "op": np.full(len(shape), "attention_prefill"),
         "shape": shape,
         "new": numbers(text["isl"]),
-        "kernel": kernel,
-        **parts,
+        **_heads(text),
     }
 
 
 def _decode(text: Mapping[str, Strings]) -> dict[str, Any]:
     shape = _shape(text, "batch_size", "isl", "step", "num_heads", "num_key_value_heads", "head_dim", "window_size")
-    context = numbers(text["isl"]) + numbers(text["step"])
-    parts = _heads(text)
-    trtllm = text["framework"] == "trtllm"
-    wide = trtllm & (parts["heads"] > WIDE_GROUP * parts["kv_heads"])
-    # FlashAttention 2 shares blocks between the query heads of a KV head only without a window.
-    windowed = (trtllm & ~wide | (text["kernel_source"] == "vllm_flash_attn_fa2")) & np.isfinite(parts["window"])
-    kernel = _variant(_variant(text["kernel_source"], wide, "wide"), windowed, "window")
     return {
         "op": np.full(len(shape), "attention_decode"),
         "shape": shape,
-        "context": context,
-        "kernel": kernel,
-        **parts,
+        "context": numbers(text["isl"]) + numbers(text["step"]),
+        **_heads(text),
     }
 
 
@@ -338,11 +235,9 @@ def _collective(text: Mapping[str, Strings]) -> dict[str, Any]:
 
 def _custom(text: Mapping[str, Strings]) -> dict[str, Any]:
     shape = _shape(text, "num_gpus", "message_size")
-    mode = np.where(np.char.find(text["kernel_source"], "eager") >= 0, "eager", "graph")
     return {
         "op": np.full(len(shape), "custom_all_reduce"),
         "precision": np.full(len(shape), ""),
-        "kernel": mode,
         "shape": shape,
         "ranks": numbers(text["num_gpus"]),
         "nbytes": numbers(text["message_size"]) * 2.0,
