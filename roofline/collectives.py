@@ -13,6 +13,9 @@ from roofline import columns
 from roofline.ceilings import Column
 
 TREE_SHARE = 0.92  # bandwidth of a double binary tree, as a share of a ring's (NCCL's own tuning model)
+DIRECT_LIMIT = (
+    8.0 * 2**20
+)  # bytes up to which engines use their own all-reduce; beyond it they leave the message to the library
 SWITCH_RANKS = 8.0  # ranks from which in-switch reduction (NVLS) was measured to be in use
 
 
@@ -25,8 +28,12 @@ class CollectiveCoefficients(NamedTuple):
     ramp: Column  # s: middle sizes cost sqrt(ramp x wire time) more
     pair: Column  # extra wire time with two ranks, as a share; falls with 1 / (ranks - 1)
     contention: Column  # extra wire time on a shared bus, as a share, for each unit of (ranks / 2)^2 - 1
-    direct_eta: Column  # one-shot: every rank reads every other's message; 0: not available
+    direct_eta: (
+        Column  # engines' own kernels, in which ranks read each other's memory: share of the link; 0: not available
+    )
     direct_launch: Column  # s
+    direct_step: Column  # s for each further rank that a rank waits for
+    direct_second: Column  # s of the second step, where the message is reduced in shares and gathered
     switch_eta: Column  # reduction in the switch, share of the link; 0: not available
     switch_launch: Column  # s
 
@@ -40,9 +47,13 @@ class CollectiveTime(NamedTuple):
     latency: Column  # s that a message of no bytes takes
 
 
+def _contended(ranks: Column, coef: CollectiveCoefficients) -> Column:
+    return 1.0 + coef.contention * (0.25 * ranks * ranks - 1.0)
+
+
 def _ramped(wire: Column, latency: Column, ranks: Column, coef: CollectiveCoefficients) -> Column:
     others = np.maximum(ranks - 1.0, 1.0)
-    shared = 1.0 + coef.pair / others + coef.contention * (0.25 * ranks * ranks - 1.0)
+    shared = _contended(ranks, coef) + coef.pair / others
     return latency + wire / coef.eta * shared + np.sqrt(coef.ramp * wire)
 
 
@@ -80,9 +91,8 @@ def all_reduce(nbytes: Column, ranks: Column, *, bandwidth: Column, coef: Collec
     alone = ranks <= 1
     time = np.minimum(np.minimum(algorithms.ring, algorithms.tree), np.minimum(algorithms.direct, algorithms.switch))
     sent = 2.0 * nbytes * (ranks - 1.0) / ranks
-    latency = np.minimum(
-        coef.launch + coef.rank_step * ranks, np.where(coef.direct_eta > 0, coef.direct_launch, np.inf)
-    )
+    direct = coef.direct_launch + coef.direct_step * (ranks - 1.0)
+    latency = np.minimum(coef.launch + coef.rank_step * ranks, np.where(coef.direct_eta > 0, direct, np.inf))
     return CollectiveTime(np.where(alone, 0.0, time), sent, sent / bandwidth, np.where(alone, 0.0, latency))
 
 
@@ -99,13 +109,17 @@ def all_reduce_algorithms(
     nbytes: Column, ranks: Column, *, bandwidth: Column, coef: CollectiveCoefficients
 ) -> AllReduceTimes:
     """What each algorithm would take: ring sends 2 (n - 1) / n of the message in n steps, a tree all of it twice in log2 n steps,
-    one-shot n - 1 times the message in one step, the switch (n + 1) / n of it (it reduces on the way)."""
+    the switch (n + 1) / n of it (it reduces on the way). Direct, up to DIRECT_LIMIT bytes, is the faster of one step (n - 1 times
+    the message) and two (each rank reduces a share, then all gather: the ring's bytes)."""
     full = nbytes / bandwidth
     steps = coef.rank_step * ranks
     ring = _ramped(2.0 * full * (ranks - 1.0) / ranks, coef.launch + steps, ranks, coef)
     tree = _ramped(2.0 / TREE_SHARE * full, coef.launch + 2.0 * coef.rank_step * np.log2(ranks), ranks, coef)
     with np.errstate(divide="ignore", invalid="ignore"):
-        direct = np.where(coef.direct_eta > 0, coef.direct_launch + full * (ranks - 1.0) / coef.direct_eta, np.inf)
+        read = full * (ranks - 1.0) / coef.direct_eta * _contended(ranks, coef)
+        shots = np.minimum(read, coef.direct_second + read * 2.0 / ranks)
+        usable = (coef.direct_eta > 0) & (nbytes <= DIRECT_LIMIT)
+        direct = np.where(usable, coef.direct_launch + coef.direct_step * (ranks - 1.0) + shots, np.inf)
         available = (coef.switch_eta > 0) & (ranks >= SWITCH_RANKS)
         switch = np.where(available, coef.switch_launch + full * (ranks + 1.0) / (ranks * coef.switch_eta), np.inf)
     return AllReduceTimes(ring, tree, direct, switch)

@@ -19,7 +19,6 @@ from roofline.fitting.operator_parameters import Parameter
 from roofline.fitting.operator_tables import FOLDS, Floats, OpTable, predicted
 from roofline.hardware import Gpu, presets
 
-PULL = 0.15  # of a parent: a factor of e away from it weighs like one row that is 15 % off
 LEAST = 6  # rows that a fit of its own needs
 FOLD_NAMES = ("all", *map(str, range(FOLDS)))
 
@@ -76,12 +75,13 @@ def programs(table: OpTable) -> Text:
     return np.array([program(name) for name in table.kernel.tolist()])
 
 
-def nodes(table: OpTable, parameters: Mapping[str, Parameter], kind: Any) -> list[Node]:
+def nodes(table: OpTable, parameters: Mapping[str, Parameter], kind: Any, pull: float) -> list[Node]:
     """All groups of kernels of one engine and precision, most specific last, the first level left out (it names no kernel).
 
-    What holds on a GPU is judged by folds of shapes, what is inherited by GPUs left out whole.
+    `pull` is the weight of a parent's coefficients (see `fit`). What holds on a GPU is judged by folds of shapes, what is inherited by
+    GPUs left out whole.
     """
-    chain = Chain(table, parameters, kind)
+    chain = Chain(table, parameters, kind, pull)
     runs = {name: chain.fits(table.fold != fold) for fold, name in enumerate(FOLD_NAMES[1:])}
     runs = {"all": chain.fits(np.ones(len(table.fold), dtype=bool)), **runs}
     by_fold = chain.predictions({name: table.fold == int(name) for name in FOLD_NAMES[1:]}, runs)
@@ -108,8 +108,8 @@ Fits = Sequence[Mapping[str, Any]]  # by level: coefficients by label
 class Chain:
     """The groups of one table at every level, and their fits."""
 
-    def __init__(self, table: OpTable, parameters: Mapping[str, Parameter], kind: Any) -> None:
-        self.table, self.parameters, self.kind = table, parameters, kind
+    def __init__(self, table: OpTable, parameters: Mapping[str, Parameter], kind: Any, pull: float) -> None:
+        self.table, self.parameters, self.kind, self.pull = table, parameters, kind, pull
         gpus = [presets()[slug] for slug in table.slug.tolist()]
         self.labels = [
             joined(
@@ -139,7 +139,7 @@ class Chain:
                         self.parameters,
                         self.kind,
                         start=self.nearest(found, level.parent, int(rows[0])),
-                        pull=PULL if at else PRIOR,
+                        pull=self.pull if at else PRIOR,
                     )
         return found
 

@@ -86,6 +86,8 @@ RING: Mapping[str, Parameter] = {
     "contention": Parameter(0.01, 0.0001, 4.0),
     "direct_eta": fixed(0.0),
     "direct_launch": fixed(0.0),
+    "direct_step": fixed(0.0),
+    "direct_second": fixed(0.0),
     "switch_eta": fixed(0.0),
     "switch_launch": fixed(0.0),
 }
@@ -98,6 +100,8 @@ CUSTOM = {
     **RING,
     "direct_eta": Parameter(0.5, 0.02, 1.0),
     "direct_launch": Parameter(4 * MICRO, 1 * MICRO, 100 * MICRO),
+    "direct_step": Parameter(0.2 * MICRO, 0.01 * MICRO, 20 * MICRO),
+    "direct_second": Parameter(2 * MICRO, 0.01 * MICRO, 100 * MICRO),
 }
 
 # 16-bit weights and weight-only quantisation leave the activations as they are.
@@ -112,7 +116,8 @@ class Spec:
     kind: str  # table
     parameters: Callable[[str], Mapping[str, Parameter]]  # by precision
     by_kernel: bool = False  # whether kernels of one table get rows of their own
-    least: int = 40  # rows that a group needs for coefficients of its own
+    least: int = 40  # rows that a group needs for coefficients of its own, whatever its kernels
+    pull: float = 0.15  # of a less specific fit on a kernel's: a factor of e away weighs like one row that is 15 % off
 
 
 def _gemm_parameters(precision: str) -> Mapping[str, Parameter]:
@@ -130,6 +135,6 @@ SPECS = {
         Spec("all_gather", "collective", lambda _: RING),
         Spec("reduce_scatter", "collective", lambda _: RING),
         Spec("all_to_all", "collective", lambda _: RING),
-        Spec("custom_all_reduce", "custom_allreduce", lambda _: CUSTOM, by_kernel=True, least=15),
+        Spec("custom_all_reduce", "custom_allreduce", lambda _: CUSTOM, by_kernel=True, least=15, pull=0.05),
     )
 }

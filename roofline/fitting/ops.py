@@ -110,7 +110,7 @@ def records(spec: Spec) -> list[dict[str, Any]]:
     for precision in sorted(set(table.precision.tolist())):
         chosen = table.precision == precision
         row = partial(_record, precision=precision)
-        fitter = Fitter(row, spec.parameters(precision), coefficients.KINDS[spec.op], spec.least)
+        fitter = Fitter(row, spec.parameters(precision), coefficients.KINDS[spec.op], spec.least, spec.pull)
         rows += _measured(fitter, table.take(chosen & clean))
         rows += _kernels(fitter, table.take(chosen)) if spec.by_kernel else ()
         rows += _inherited(fitter, table.take(chosen & clean))
@@ -125,6 +125,7 @@ class Fitter:
     parameters: Mapping[str, Parameter]
     kind: Any
     least: int
+    pull: float
 
     def by_fold(self, table: OpTable, **key: str) -> Iterator[dict[str, Any]]:
         """One record over all rows and one without each fold; nothing of too few rows."""
@@ -171,7 +172,7 @@ def _usual(table: OpTable) -> OpTable:
 def _kernels(fitter: Fitter, table: OpTable) -> Iterator[dict[str, Any]]:
     """Rows of every kernel, each shrunk towards what is less specific: its program, family, generation, engine."""
     for engine, of_engine in _split(table, table.engine):
-        for node in operator_chain.nodes(of_engine, fitter.parameters, fitter.kind):
+        for node in operator_chain.nodes(of_engine, fitter.parameters, fitter.kind, fitter.pull):
             key = {"level": node.level, "where": node.where, "engine": engine, "kernel": node.kernel}
             floor = LONE_GPU_SPREAD if node.gpus == 1 and node.level != "gpu" else 0.0
             for fold, coef in node.coefficients.items():

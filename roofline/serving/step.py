@@ -147,9 +147,9 @@ def costs(
     )
     # Without FlashAttention the scores are written and read twice at 16 bit instead of staying on the chip.
     plain = indicator(maximum(levers.flash_attention_2, levers.flash_attention_3) <= 0)
-    materialised = (
-        plain * (model.full_layers * model.heads + model.window_layers * model.window_heads) * (span * 8.0 / stream)
-    )
+    scored = model.full_layers * model.heads + model.window_layers * model.window_heads
+    scored = scored * span + model.mla_layers * model.mla_heads * minimum(span, seen)
+    materialised = plain * scored * (8.0 / stream)
     attention_layers = model.full_layers + model.window_layers
     # --- element-wise chains and launches ---
     unfused = indicator(maximum(levers.fused_kernels, levers.torch_compile) <= 0)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roofline import coefficients
-from roofline.fitting import operator_names as names
+from roofline.fitting import operator_names as words
 from roofline.fitting import operator_tables as tables
 from roofline.fitting.operator_tables import Floats, OpTable
 from roofline.hardware import presets
@@ -68,7 +68,7 @@ def completed(row: Mapping[str, str]) -> dict[str, str]:
     tables write them."""
     whole = {**dict.fromkeys(OPTIONAL, ""), **row}
     gpu = whole.get("gpu", "")
-    if not names.known_gpu(gpu) and (meant := gpu_labelled(gpu.replace("_", " "))):
+    if not words.known_gpu(gpu) and (meant := gpu_labelled(gpu.replace("_", " "))):
         whole["gpu"] = meant.slug
     for name in ("gemm_dtype", "moe_dtype", "allreduce_dtype", *ATTENTION_DTYPES):
         if name in whole:
@@ -83,12 +83,12 @@ def completed(row: Mapping[str, str]) -> dict[str, str]:
 
 def unusable(kind: str, row: Mapping[str, str]) -> str:
     """Why a row cannot be predicted; nothing if it can."""
-    if not names.known_gpu(row.get("gpu", "")):
+    if not words.known_gpu(row.get("gpu", "")):
         return "GPU not in the catalogue" if row.get("gpu") else "GPU not stated"
     dtypes = ATTENTION_DTYPES if kind.startswith("attention") else DTYPE_COLUMNS.get(kind, ())
-    if any(row.get(name, "") not in names.PRECISIONS for name in dtypes):
+    if any(row.get(name, "") not in words.PRECISIONS for name in dtypes):
         return "precision not known"
-    if kind == "collective" and row["op_name"] not in names.COLLECTIVE_OPS:
+    if kind == "collective" and row["op_name"] not in words.COLLECTIVE_OPS:
         return "collective not known"
     if any(math.isnan(number(row.get(name, ""))) for name in SHAPES[kind]):
         return "shape not stated"

@@ -31,6 +31,24 @@ def test_small_messages_go_in_one_shot_large_ones_round_the_ring():
     assert large.ring < large.direct
 
 
+def test_engines_leave_large_messages_to_the_library():
+    below, above = (c.all_reduce_algorithms(size, 8.0, **NVLINK, coef=CUSTOM) for size in (8 * 2**20, 8 * 2**20 + 1))
+    assert np.isfinite(below.direct)
+    assert np.isinf(above.direct)
+    assert c.all_reduce(8 * 2**20, 8.0, **NVLINK, coef=CUSTOM).time <= above.ring
+
+
+def test_two_steps_send_less_once_the_message_is_large():
+    slope = [
+        float(c.all_reduce_algorithms(2 * size, 8.0, **NVLINK, coef=CUSTOM).direct)
+        - float(c.all_reduce_algorithms(size, 8.0, **NVLINK, coef=CUSTOM).direct)
+        for size in (4e3, 4e6)
+    ]
+    assert slope[1] / 4e6 == pytest.approx(
+        slope[0] / 4e3 / 4, rel=0.01
+    )  # 2 (n - 1) / n of the message instead of n - 1
+
+
 def test_a_tree_beats_the_ring_for_small_messages_of_many_ranks():
     small, large = (c.all_reduce_algorithms(size, 512.0, bandwidth=NIC, coef=NETWORK) for size in (1e4, 4e9))
     assert small.tree < small.ring

@@ -95,6 +95,36 @@ def test_more_tokens_never_cost_a_mixture_less(tokens, more):
     assert mixture(tokens + more).time >= mixture(tokens).time * (1 - 1e-12)
 
 
+@settings(deadline=None)
+@given(
+    st.integers(1, 4096).map(float),
+    sizes,
+    st.sampled_from([1.0, 2.0, 8.0, 64.0]),
+    st.sampled_from([64.0, 128.0, 512.0]),
+)
+def test_decode_costs_more_for_more_sequences_heads_and_dimensions(batch, context, kv_heads, dim):
+    shape = {"heads": 64.0, "kv_heads": kv_heads, "qk_dim": dim, "v_dim": dim}
+    usual = decode(batch, context, **shape).time
+    assert decode(batch + 1.0, context, **shape).time >= usual
+    assert decode(batch, context, **shape | {"heads": 128.0}).time >= usual
+    assert decode(batch, context, **shape | {"qk_dim": dim + 64.0}).time >= usual
+
+
+def test_starts_of_blocks_hide_behind_the_traffic_of_others():
+    short, long = decode(2048.0, 1.0), decode(2048.0, 16384.0)
+    free = DECODE._replace(block=0.0, block_dim=0.0, block_head=0.0)
+    assert short.time > 2.0 * decode(2048.0, 1.0, coef=free).time
+    assert long.time < 1.1 * decode(2048.0, 16384.0, coef=free).time
+
+
+def test_query_heads_of_one_block_follow_one_another():
+    one = DECODE._replace(heads_per_block=1.0)
+    many = DECODE._replace(heads_per_block=128.0)
+    wide = {"heads": 128.0, "kv_heads": 1.0}
+    assert decode(1.0, 64.0, **wide, coef=many).latency > decode(1.0, 64.0, **wide, coef=one).latency
+    assert decode(2048.0, 64.0, **wide, coef=one).latency > decode(2048.0, 64.0, **wide, coef=many).latency
+
+
 def test_a_window_is_never_slower_than_none():
     assert decode(32.0, 32768.0, window=1024.0).time < decode(32.0, 32768.0).time
     assert prefill(1.0, 32768.0, window=1024.0).time < prefill(1.0, 32768.0).time

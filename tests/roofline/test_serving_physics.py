@@ -103,6 +103,14 @@ def test_one_scenario_is_answered_as_in_an_array(model: str) -> None:
                 )
 
 
+@pytest.mark.parametrize("model", ["llama-3.1-8b", "deepseek-r1"])
+def test_flash_attention_spares_the_score_matrix_of_long_prompts(model: str) -> None:
+    load = {"tp": 8, "input_tokens": 32768.0, "concurrency": 4.0, "max_model_len": 65536.0}
+    fused, unfused = case(model, **load), case(model, **load)
+    unfused.levers = levers(flash_attention_2=0.0)
+    assert number(speed(unfused).ttft_s) > 1.1 * number(speed(fused).ttft_s)
+
+
 def test_replicas_share_the_load() -> None:
     one, two = speed(case(concurrency=32.0)), speed(case(dp=2, concurrency=64.0))
     assert number(two.tpot_s) == pytest.approx(number(one.tpot_s), rel=1e-4)
