@@ -202,7 +202,7 @@ def find(op: str, gpu: Gpu, engine: str, precision: str, *, kernel: str = ANY, f
     same = (precision, *SAME_KERNELS.get(precision, ()))
     if kernel != ANY:
         for level, where, basis_code in _places(gpu):
-            for name in dict.fromkeys((kernel, program(kernel))):
+            for name in dict.fromkeys((kernel, program(kernel) or kernel)):
                 row = index.get(Key(level, where, engine, precision, name, fold))
                 if row is not None:
                     return Match(row, basis_code, precision)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roofline.coefficients import VARIANT
+from roofline.coefficients import ANY, VARIANT
 
 Strings = NDArray[np.str_]
 Flags = NDArray[np.bool_]
@@ -36,7 +36,8 @@ def kernels(kind: str, engine: Strings, source: Strings, inputs: Mapping[str, An
 def _attention(source: Strings, window: Flags, layout: Strings, head_dim: NDArray[np.float64]) -> Strings:
     masked = np.where(window, np.char.add(source, "|window"), source)
     sizes = np.array([f"|d{size:g}" for size in head_dim.tolist()])
-    return np.char.add(np.char.add(np.char.add(masked, VARIANT), layout), sizes)
+    whole = np.char.add(np.char.add(np.char.add(masked, VARIANT), layout), sizes)
+    return np.where(source == ANY, ANY, whole)
 
 
 def _windowed(inputs: Mapping[str, Any]) -> Flags:
@@ -52,6 +53,6 @@ def _layout(inputs: Mapping[str, Any], *, wide: bool) -> Strings:
 def _by_heads(engine: Strings, source: Strings, inputs: Mapping[str, Any]) -> Strings:
     """TensorRT-LLM decodes groups of 2 to 32 query heads together and takes every other head for itself."""
     group = inputs["heads"] / inputs["kv_heads"]
-    own = (engine == "tensorrt_llm") & (np.char.find(source, "flashinfer") < 0)
+    own = (engine == "tensorrt_llm") & (source != ANY) & (np.char.find(source, "flashinfer") < 0)
     each = own & ((group == 1) | (group > WIDE_GROUP))
     return np.where(each, np.char.add(source, "|each_head"), source)
