@@ -147,7 +147,8 @@ def check_layout(values: Mapping[str, Any], model: Model, faults: Faults) -> Non
     elif ep and experts and experts % ep:
         _note(faults, "parallelism.ep", f"Must divide the number of experts ({experts}).")
     longest, wanted = int(model.max_position), values.get("inference.max_model_len")
-    if longest and wanted and wanted > longest * 8:
+    needed = values.get("inference.input_tokens", 0) + values.get("inference.output_tokens", 0)
+    if longest and wanted and wanted > max(longest * 8, needed):
         _note(faults, "inference.max_model_len", f"Is far beyond the model's context ({longest:,} tokens).")
 
 

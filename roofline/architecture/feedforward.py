@@ -69,11 +69,13 @@ def experts(reader: Reader, family: Family, index: int = 0) -> FeedForward:
     """
     hidden = reader.dim("hidden_size")
     count = _layered(reader, "num_experts", index)
-    top_k = (
-        min(_layered(reader, "num_experts_per_tok", index), count)
-        if reader.has("num_experts_per_tok") or not reader.missing
-        else 1
-    )
+    stated = reader.has("num_experts_per_tok") or not reader.missing
+    top_k = _layered(reader, "num_experts_per_tok", index) if stated else 1
+    if top_k > count and not reader.missing:
+        message = (
+            f"{reader.model_type}: num_experts_per_tok ({top_k:,}) must be at most the number of experts ({count:,})"
+        )
+        raise InvalidConfig(message, fields=("num_experts_per_tok",))
     width = _layered(reader, family.expert_width, index, fallback="intermediate_size")
     matrices = 3 if family.expert_gated else 2
     latent = reader.count("moe_latent_size") or hidden

@@ -116,3 +116,22 @@ def test_a_damaged_configuration_is_read_or_refused(name: str, changes: dict[str
             model = parse(subject)
             assert model.total_params >= model.active_params >= 0
             assert model.columns().layers == model.layers
+
+
+def test_more_active_experts_than_there_are() -> None:
+    config = {
+        "model_type": "qwen3_moe",
+        "hidden_size": 2048,
+        "num_hidden_layers": 48,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 4,
+        "intermediate_size": 6144,
+        "moe_intermediate_size": 768,
+        "num_experts": 128,
+        "num_experts_per_tok": 200,
+        "vocab_size": 151_936,
+    }
+    with pytest.raises(InvalidConfig, match="at most the number of experts"):
+        parse(config)
+    whole = parse({**config, "num_experts_per_tok": 128})
+    assert whole.active_params == whole.total_params
