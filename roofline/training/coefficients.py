@@ -35,6 +35,7 @@ from roofline.training.parameters import DEFAULTS
 Floats = NDArray[np.float64]
 PRECISIONS = len(TRAINING_PRECISIONS)
 TF32, FP16, BF16, FP8, NVFP4 = (TRAINING_PRECISIONS.index(name) for name in ("tf32", "fp16", "bf16", "fp8", "nvfp4"))
+MAXTEXT = FRAMEWORKS.index("maxtext")
 FIRST_YEAR, LAST_YEAR = 2021.0, 2026.7  # trends are not drawn beyond the measurements
 ELEMENT_BYTES = np.array((4.0, 4.0, 2.0, 2.0, 1.0, 1.0, 0.5625))  # of an operand, by TRAINING_PRECISIONS
 GRAPHED = 0.8  # share of the host's work that CUDA graphs take away
@@ -147,7 +148,8 @@ def resolve(batch: Batch, c: TrainingCoefficients) -> Rates:
     age = REFERENCE_YEAR - year
     unfused = 1.0 - maximum(levers.fused_kernels, levers.torch_compile)
     moe_age = np.exp(c["moe_trend"] * age)
-    host = c["host"] * (1.0 - GRAPHED * levers.cuda_graphs)
+    # XLA runs a step as one program: its host launches as little as that of CUDA graphs.
+    host = c["host"] * (1.0 - GRAPHED * maximum(levers.cuda_graphs, 1.0 * (training.framework == MAXTEXT)))
     older_attention = (1.0 - c["fa2_share"]) * (1.0 - levers.flash_attention_3) * (gpu.peak_fp8 > 0)
     return Rates(
         peak=pick(has_low, narrow, wide),

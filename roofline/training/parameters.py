@@ -48,11 +48,12 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter("permute", 5.0, 0.5, False, "1", "passes over the routed hidden states"),
     Parameter(
-        "expert_kernels", 15.0, 0.5, False, "1", "kernels that the host launches for each local expert, one pass"
+        "expert_kernels", 15.0, 0.25, False, "1", "kernels that the host launches for each local expert, one pass"
     ),
     Parameter(
         "moe_launch", 60e-6, 0.7, False, "s", "router, synchronisation and small kernels of a MoE layer, one pass"
     ),
+    Parameter("moe_sync", 0.3, 0.8, True, "1", "share of the host's work for MoE layers that the GPU waits for"),
     Parameter("moe_trend", 0.4, 0.3, False, "1/year", "yearly decline of the MoE overheads"),
     Parameter("host_trend", 0.4, 0.3, False, "1/year", "yearly decline of the host's work for MoE layers"),
     Parameter("trend", 0.03, 0.5, False, "1/year", "yearly decline of the time of everything on the GPU"),

@@ -100,8 +100,8 @@ def micro_batch_parts(rates: Rates, shape: Shape, operators: Iterable[Operator])
     )
 
 
-def _host_time(batch: Batch, rates: Rates) -> Column:
-    """Host time to launch the kernels of one micro-batch on one stage."""
+def _host_time(batch: Batch, rates: Rates) -> tuple[Column, Column]:
+    """Host time to launch the kernels of one micro-batch on one stage: of dense operators, of MoE layers."""
     training, model = batch.training, batch.model
     assert training is not None
     passes = pick(training.recompute == FULL, 4.0, 3.0)
@@ -111,7 +111,8 @@ def _host_time(batch: Batch, rates: Rates) -> Column:
     local = model.experts / batch.layout.ep
     launched = local * GROUPED_EXPERTS / (local + GROUPED_EXPERTS)
     routed = rates.moe_host * (MOE_KERNELS + rates.expert_kernels * launched) * model.moe_layers
-    return passes * (dense + routed) / batch.layout.pp
+    scale = passes / batch.layout.pp
+    return dense * scale, routed * scale
 
 
 def step_of(batch: Batch, c: TrainingCoefficients) -> Step:
@@ -126,8 +127,11 @@ def step_of(batch: Batch, c: TrainingCoefficients) -> Step:
     stage = 1.0 / layout.pp
     communicated = _exposed_per_micro_batch(batch, parts, traffic, c)
     slowest = slowest_stage(parts.layers, parts.ends, model.layers, layout.pp, layout.virtual_pipeline)
-    busy = overlapped(slowest + communicated, _host_time(batch, rates), HOST_OVERLAP)
-    mean = (parts.layers + parts.ends) * stage + communicated
+    dense_host, moe_host = _host_time(batch, rates)
+    # The host learns how many tokens each expert got before it can launch: what it does from there on, the GPU waits for.
+    waited = c["moe_sync"] * moe_host
+    busy = overlapped(slowest + communicated + waited, dense_host + moe_host, HOST_OVERLAP)
+    mean = (parts.layers + parts.ends) * stage + communicated + waited
     pipeline = pipeline_time(busy, mean, layout.pp, micro_batches, layout.virtual_pipeline)
     exchange = _exposed_data_parallel(batch, parts, traffic, c, micro_batches)
     optimizer = optimizer_time(batch, shape, c) + weight_conversion_time(batch, rates, shape)
