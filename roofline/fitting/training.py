@@ -32,7 +32,7 @@ OUTLIER_SCALE = 0.08  # log error from which a run counts less than quadraticall
 NOISE = 0.08  # log error of one configuration that a prior's spread is weighed against
 STEP = 0.05  # of finite differences, in spreads
 LONGEST_MOVE = 1.5  # of one coefficient in one step of the fit, in spreads
-FULL_STEPS, FEW_STEPS = 14, 2
+FULL_STEPS, FEW_STEPS = 14, 6
 KAPPA = (20.0, 20.0, 2.0, 1.0, 1.0)  # runs' worth of doubt at each level of corrections
 LARGEST_RESIDUAL = 0.5
 COVERED = 0.8  # share of measurements that an interval holds
@@ -142,6 +142,8 @@ def _keys(run: Run) -> tuple[str, ...]:
 
 
 def _family_prior(name: str) -> tuple[float, float]:
+    if name in FAMILY_PRIORS:
+        return FAMILY_PRIORS[name]
     kind, _, rest = name.partition("/")
     precision = rest.rpartition("/")[2]
     return FAMILY_PRIORS[f"gemm//{precision}" if kind == "gemm" else f"{kind}/"]

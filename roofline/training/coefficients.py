@@ -28,6 +28,7 @@ from roofline.training.families import (
     computed_precision,
     family,
     integer_units,
+    mature_year,
     power_share,
 )
 from roofline.training.parameters import DEFAULTS
@@ -79,6 +80,7 @@ class TrainingCoefficients:
     values: Mapping[str, float]
     gemm: Floats  # (GPUs x precisions), flat
     attention: Floats  # (GPUs,)
+    mature: Floats  # (GPUs,) year from which on software no longer makes them faster
     integer_low: Floats  # (GPUs,) 1 where 8-bit training uses integer units
     framework: Floats  # (frameworks,)
     casts: Floats  # (precisions,)
@@ -107,6 +109,7 @@ def build(
         values=plain,
         gemm=np.array(gemm) * np.repeat(power, PRECISIONS),
         attention=np.array(attention) * power,
+        mature=np.array([mature_year(gpu) for gpu in gpus]),
         integer_low=np.array([integer_units(gpu) for gpu in gpus]),
         framework=np.array([_by_family(values, f"framework/{name}", "framework/") for name in FRAMEWORKS]),
         casts=np.array([plain.get(f"casts_{name}", 0.0) for name in TRAINING_PRECISIONS]),
@@ -115,7 +118,7 @@ def build(
 
 
 def _by_family(values: Mapping[str, float], name: str, fallback: str) -> float:
-    return values.get(name, values.get(fallback, DEFAULTS.get(fallback, 1.0)))
+    return values.get(name, DEFAULTS.get(name, DEFAULTS[fallback]))
 
 
 def resolve(batch: Batch, c: TrainingCoefficients) -> Rates:
@@ -146,6 +149,7 @@ def resolve(batch: Batch, c: TrainingCoefficients) -> Rates:
         LAST_YEAR,
     )
     age = REFERENCE_YEAR - year
+    kernel_age = REFERENCE_YEAR - minimum(year, c.mature[gpu.code])
     unfused = 1.0 - maximum(levers.fused_kernels, levers.torch_compile)
     moe_age = np.exp(c["moe_trend"] * age)
     # XLA runs a step as one program: its host launches as little as that of CUDA graphs.
@@ -159,7 +163,7 @@ def resolve(batch: Batch, c: TrainingCoefficients) -> Rates:
         head_gemm=head_gemm,
         attention=c.attention[gpu.code] * (1.0 - older_attention),
         casts=c.casts[precision],
-        framework=c.framework[training.framework] * np.exp(c["trend"] * age),
+        framework=c.framework[training.framework] * np.exp(c["trend"] * kernel_age),
         passes=c["passes_fused"] * (1.0 + unfused * (c["eager_passes"] - 1.0)),
         loss_passes=c["loss_passes"] * (1.0 + unfused),
         host=host * (1.0 + unfused),

@@ -29,6 +29,26 @@ REFERENCES = {
 }
 
 
+# When accelerators of a family came to market. Software for one generation gets faster for some years, then work moves to the next.
+LAUNCHES = {
+    "Pascal": 2016.3,
+    "Volta": 2017.5,
+    "Turing": 2018.7,
+    "Ampere": 2020.4,
+    "Ada Lovelace": 2022.8,
+    "Hopper": 2022.8,
+    "CDNA": 2020.9,
+    "CDNA2": 2021.9,
+    "CDNA3": 2023.9,
+}
+MATURE_AFTER = 3.0  # years
+
+
+def mature_year(gpu: Gpu) -> float:
+    """The year from which on new software no longer makes an accelerator faster; inf where that is not foreseen yet."""
+    return LAUNCHES.get(gpu.architecture, math.inf) + MATURE_AFTER
+
+
 def power_share(gpu: Gpu) -> float:
     """Share of its family's efficiency that the board power leaves a GPU: the root of its watts for each FLOP/s over the reference's.
 

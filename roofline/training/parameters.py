@@ -93,6 +93,16 @@ FAMILY_PRIORS: dict[str, tuple[float, float]] = {  # prior and spread of keyed c
     "gemm//fp8": (0.62, 0.3),
     "gemm//mxfp8": (0.62, 0.3),
     "gemm//nvfp4": (0.42, 0.3),
+    # Families whose large products were timed alone, and reach another share than most.
+    "gemm/Ampere/bf16": (0.80, 0.3),  # operator timings, coefficients/gemm.csv
+    "gemm/Ada Lovelace/bf16": (0.57, 0.3),
+    "gemm/Ada Lovelace/fp8": (0.45, 0.3),
+    "gemm/Blackwell/bf16": (0.65, 0.3),
+    "gemm/Blackwell/fp8": (0.50, 0.3),
+    "gemm/Blackwell Ultra/bf16": (0.70, 0.3),
+    "gemm/CDNA3/bf16": (0.47, 0.2),  # 620 of 1,307 TFLOP/s; 8 bit 990 of 2,615 (SemiAnalysis, December 2024)
+    "gemm/CDNA3/fp8": (0.38, 0.2),
+    "gemm/CDNA4/bf16": (0.60, 0.3),
     "attention/": (0.55, 0.4),
     "framework/": (1.0, 0.08),
 }

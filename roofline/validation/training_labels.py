@@ -94,6 +94,14 @@ def precision_of(label: str) -> str:
     return next((name for word, name in PRECISION_WORDS if word in label.lower()), "bf16")
 
 
+def precision_in(row: Row, gpu: Gpu) -> str:
+    """The precision of a row. Entries of MLPerf rounds that leave it blank run in 8 bit where the hardware can: all that state one do, and
+    in 16 bit some would exceed the roof."""
+    stated = row.get("precision", "")
+    unstated = not stated and row.get("source", "").startswith(ROUNDS)
+    return "fp8" if unstated and gpu.peak("fp8") else precision_of(stated)
+
+
 def gpu_of(row: Row) -> Gpu:
     """The accelerator of a row: its slug decides over its label. Raises UnderSpecified."""
     slugs, slug, label = presets(), row.get("gpu_slug", "").lower(), row.get("gpu", "")

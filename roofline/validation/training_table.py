@@ -25,6 +25,7 @@ from roofline.validation.training_labels import (
     gpu_of,
     is_guessed,
     model_of,
+    precision_in,
     precision_of,
     software_year,
 )
@@ -172,7 +173,7 @@ def _assembled(
         gpus=gpus,
         framework=framework,
         year=year,
-        precision=precision_of(row.get("precision", "")),
+        precision=precision_in(row, gpu),
         method=METHOD_WORDS.get(row.get("method", ""), "pretrain"),
         seq_len=seq_len,
         micro_batch=micro,
