@@ -33,7 +33,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("loss_passes", 3.0, 0.4, False, "1", "passes over the 32-bit logits"),
     Parameter("softmax", 8.0, 0.5, False, "dimensions", "cost of the softmax of one score in head dimensions"),
     Parameter("score_passes", 6.0, 0.5, False, "1", "16-bit passes over the score matrix where attention is not fused"),
-    Parameter("fa2_share", 0.70, 0.3, True, "1", "FlashAttention 2 over 3 on hardware with asynchronous tensor cores"),
+    Parameter("fa2_share", 0.55, 0.8, True, "1", "FlashAttention 2 over 3 on hardware with asynchronous tensor cores"),
     Parameter("scan", 0.10, 0.7, False, "1", "share of the peak that recurrent scans reach"),
     Parameter("adapter_passes", 3.0, 0.5, False, "1", "passes over projection outputs that low-rank adapters add"),
     Parameter("dequantise", 2.0, 0.5, False, "1", "time of the 4-bit conversion over its traffic at stream speed"),
