@@ -14,6 +14,7 @@ from roofline.fields import FIELDS
 from roofline.hardware import Gpu
 from roofline.layouts import Node
 from roofline.scenario import Scenario
+from roofline.training.habits import usual_levers
 from roofline.units import GIGA
 from roofline.versions import release_year
 
@@ -124,7 +125,12 @@ def _default(scenario: Scenario, path: str, value: Any) -> None:
 
 def _complete_training(question: Question) -> None:
     scenario, gpu = question.scenario, question.gpu
-    wide = scenario.get("training.framework") == "megatron"
+    framework = scenario.get("training.framework")
+    if scenario.origins["optimizations"] == "default":
+        # What its recipes turn on, and what the coefficients were fitted with.
+        year = release_year(framework, scenario.get("training.framework_version"))
+        scenario.values["optimizations"] = usual_levers(framework, year)
+    wide = framework == "megatron"
     _default(scenario, "training.gradient_dtype", "fp32" if wide else "bf16")
     wanted = scenario.get("training.precision")
     needed = TRAINING_PEAK.get(wanted)

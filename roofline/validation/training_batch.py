@@ -11,8 +11,9 @@ from roofline import codes, memory
 from roofline.columns import Batch, Gpu, Layout, Levers, Model, Training
 from roofline.hardware import Gpu as Accelerator
 from roofline.hardware import gpu_columns
+from roofline.training.habits import COMPILING, FUSING, newest_attention
 from roofline.units import GIGA
-from roofline.validation.training_table import ASYNCHRONOUS_ATTENTION, COMPILING, FUSED_LABELS, FUSING, Run
+from roofline.validation.training_table import FUSED_LABELS, Run
 
 RAILS = re.compile(r"(\d+)\s*x[^;,]*?(\d+)\s*Gb", re.IGNORECASE)  # 4x100Gb, 8x ConnectX-7 IB NDR 400Gb/s
 NO_OVERLAP = re.compile(r"no (?:comm\w* )?overlap|overlap off|without overlap")
@@ -40,14 +41,11 @@ def network_of(run: Run) -> float:
 
 def levers_of(run: Run) -> Levers:
     """The levers that a framework's own recipes have on."""
-    modern = run.framework in ("nemo", "megatron", "maxtext", "torchtitan", "other") and (
-        math.isnan(run.year) or run.year >= ASYNCHRONOUS_ATTENTION
-    )
-    modern = modern or HOPPER_ATTENTION.search(run.row.get("notes", "")) is not None
+    newest = newest_attention(run.framework, run.year) or HOPPER_ATTENTION.search(run.row.get("notes", "")) is not None
     notes = run.row.get("notes", "").lower()
     return Levers(
         flash_attention_2=float(run.flash),
-        flash_attention_3=float(run.flash and modern),
+        flash_attention_3=float(run.flash and newest),
         fused_kernels=float(
             run.framework in FUSING or any(word in run.row.get("framework", "").lower() for word in FUSED_LABELS)
         ),

@@ -40,12 +40,9 @@ PIPELINED = re.compile(r"1F1B|PP/EP degree not printed")
 UNUSABLE = ("OUTLIER", "WARNING", "SUSPECT", "PROXY", "truncated")  # words in the notes of rows that no fit may use
 MOST_CHUNKS = 12.0
 FUSED_LABELS = ("unsloth", "llm.c", "automodel", "xtuner")
-FUSING = ("megatron", "nemo", "deepspeed", "nanotron", "maxtext", "llm_foundry")
-COMPILING = ("maxtext",)
 SHARDING = ("fsdp", "torchtitan", "llm_foundry", "maxtext")
 OPTIMIZER_SHARDING = ("nemo", "megatron", "nanotron", "deepspeed", "other")
 METHOD_WORDS = {"full-ft": "full_finetune", "sft": "full_finetune", "lora": "lora", "qlora": "qlora"}
-ASYNCHRONOUS_ATTENTION = 2024.0  # software from here on uses the attention kernels of the generation
 
 
 @dataclass(slots=True)
