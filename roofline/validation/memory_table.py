@@ -24,7 +24,7 @@ from roofline.memory.checkpoint import stored_bytes
 from roofline.units import GIB
 from roofline.validation import tables
 from roofline.validation.gpu_labels import gpu_labelled, stated_memory
-from roofline.validation.model_labels import UnderSpecified, configured, is_typical, named, sized
+from roofline.validation.model_labels import UnderSpecified, configured, is_typical, named, number, sized
 from roofline.versions import release_year
 
 Row = Mapping[str, str]
@@ -183,9 +183,11 @@ def start_of(
     weights = stored_format(row)
     model = found.columns()
     length = _number(row["max_model_len"])
-    tp = _number(row["tp"])
-    if math.isnan(tp):
+    tp, pp = _number(row["tp"]), _or(_number(row["pp"]), 1.0)
+    if not (tp >= 1 and pp >= 1):
         raise UnderSpecified("number of GPUs not stated")
+    if pp > model.layers:
+        raise UnderSpecified("more pipeline stages than layers")
     return Start(
         row=row,
         model=model,
@@ -195,7 +197,7 @@ def start_of(
         weights=weights,
         kv_cache=_kv_format(row["kv_cache_dtype"]),
         tp=tp,
-        pp=_or(_number(row["pp"]), 1.0),
+        pp=pp,
         utilization=_number(row["gpu_memory_utilization"]),
         max_model_len=_or(length, float(model.max_position) or DEFAULT_LENGTH),
         weight_bytes=stored_bytes(found, weights),
@@ -243,10 +245,9 @@ def _gpu(row: Row, resolve_gpu: Callable[[Row], Accelerator | None]) -> Gpu:
 
 
 def _number(text: str) -> float:
-    try:
-        return float(text) if text else math.nan
-    except ValueError:
-        return math.nan
+    """A positive number; nan where a cell is blank, text or not positive."""
+    value = number(text)
+    return value if value > 0 else math.nan
 
 
 def _or(value: float, otherwise: float) -> float:

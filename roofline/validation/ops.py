@@ -58,6 +58,7 @@ SHAPES = {
     "collective": ("num_gpus", "message_size"),
     "custom_allreduce": ("num_gpus", "message_size"),
 }
+MAY_BE_ZERO = ("step", "num_key_value_heads")
 # Columns that a table may leave out.
 OPTIONAL = ("framework", "kernel_source", "distribution", "backend", "implementation", "window_size", "nccl_dtype")
 DTYPE_WORDS = {"bf16": "bfloat16", "fp16": "float16", "fp8_e4m3": "fp8", "float8_e4m3fn": "fp8", "fp4": "nvfp4"}
@@ -90,7 +91,9 @@ def unusable(kind: str, row: Mapping[str, str]) -> str:
         return "precision not known"
     if kind == "collective" and row["op_name"] not in words.COLLECTIVE_OPS:
         return "collective not known"
-    if any(math.isnan(number(row.get(name, ""))) for name in SHAPES[kind]):
+    if any(not number(row.get(name, "")) >= (0 if name in MAY_BE_ZERO else 1) for name in SHAPES[kind]):
+        return "shape not stated"
+    if row.get("window_size") and math.isnan(number(row["window_size"])):
         return "shape not stated"
     return "" if number(row.get("latency_ms", "")) > 0 else "no latency"
 

@@ -56,7 +56,7 @@ NEEDED: Mapping[str, tuple[Alternatives, ...]] = {
 }
 MORE_COLUMNS = ("config_json", "gpu_slug")
 DELIMITERS = (",", ";", "\t", "|")
-ABSENT = frozenset({"nan", "n/a", "na", "null", "-", "–", "—", "?"})
+ABSENT = frozenset({"nan", "n/a", "na", "null", "-", "–", "—", "?", "inf", "+inf", "-inf", "infinity"})
 # Where "none" names nothing; elsewhere it is a value (no recomputation, no quantisation).
 NAMES = frozenset({"model_id", "gpu_slug", "config_id", "config_json", "model", "model_name", "gpu"})
 GROUPED_NUMBER = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")

@@ -166,6 +166,7 @@ def _with_layers(whole: Architecture, hint: str) -> Architecture:
 @cache
 def _hinted(hint: str, params_b: str) -> Architecture:
     try:
-        return architecture.from_hint(hint, float(params_b) if params_b else None)
+        size = number(params_b)
+        return architecture.from_hint(hint, size if size > 0 else None)
     except architecture.UnsupportedArchitecture as fault:
         raise UnderSpecified(NO_MODEL) from fault

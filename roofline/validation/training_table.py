@@ -43,6 +43,7 @@ FUSED_LABELS = ("unsloth", "llm.c", "automodel", "xtuner")
 SHARDING = ("fsdp", "torchtitan", "llm_foundry", "maxtext")
 OPTIMIZER_SHARDING = ("nemo", "megatron", "nanotron", "deepspeed", "other")
 METHOD_WORDS = {"full-ft": "full_finetune", "sft": "full_finetune", "lora": "lora", "qlora": "qlora"}
+SIZES = ("n_gpus", "tp", "pp", "cp", "ep", "dp", "vpp")  # whole numbers from 1 on
 
 
 @dataclass(slots=True)
@@ -153,6 +154,8 @@ def _assembled(
     if piped and math.isnan(_number(row, "micro_batch_per_gpu")) and not math.isnan(speed):
         raise UnderSpecified("micro-batch not stated with pipeline parallelism")
     tp, pp, cp = _layout(tp, pp, cp, gpus, row)
+    if pp > model.layers:
+        raise UnderSpecified("more pipeline stages than layers")
     dp = max(gpus / (tp * pp * cp), 1.0)
     stated_dp = _number(row, "dp")
     if not math.isnan(stated_dp) and tp * pp * cp * stated_dp == gpus:
@@ -217,6 +220,8 @@ def measured_speed(row: Row) -> float:
 def _number(row: Row, name: str) -> float:
     """A positive number of a column; nan where it is blank, text or not positive (fsdp_zero may be 0)."""
     value = number(row.get(name, ""))
+    if name in SIZES and (value < 1 or not value.is_integer()):
+        return math.nan
     return value if value > 0 or (value == 0 and name == "fsdp_zero") else math.nan
 
 

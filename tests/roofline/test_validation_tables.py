@@ -228,3 +228,21 @@ def test_memory_decides_between_variants_of_one_chip() -> None:
         found = gpu_labelled("A100", memory)
         assert found is not None
         assert found.slug == slug
+
+
+ODD = ("", "0", "-1", "1e9", "1e-9", "abc", "inf", "nan", "1.5", "99999", "é", "{}", "80GB")
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_odd_cell_spoils_no_table(kind: str, tmp_path: Path) -> None:
+    rows = sample(kind, len(ODD))
+    columns = [*rows[0], *({"config_json"} - rows[0].keys())]
+    path = tmp_path / "table.csv"
+    for column in columns:
+        odd = [{**row, column: cell} for row, cell in zip(rows, ODD, strict=True)]
+        path.write_text(text(odd, columns), encoding="utf-8")
+        outcome = validate(path, kind)
+        json.dumps(report(kind, outcome), allow_nan=False)
+        assert outcome.predicted + sum(outcome.skipped.values()) == outcome.rows == len(ODD), column
+        assert all(0 < r.measured < 1e30 and 0 <= r.predicted < 1e30 for r in outcome.residuals), column
