@@ -84,7 +84,12 @@ def attention_prefill(
     # Tiles at the diagonal are computed whole, as are those at the window's far edge; some kernels loop over all keys and mask.
     edges = np.where(window < new + cached, QUERY_TILE, 0.5 * QUERY_TILE)
     masked = new * (cached + 0.5 * (new + 1.0)) - pairs
-    visited = pairs + coef.diagonal * edges * new + coef.unskipped * masked
+    visited = np.minimum(
+        pairs + coef.diagonal * edges * new + coef.unskipped * masked,
+        pairs
+        + masked
+        + coef.diagonal * (0.5 * QUERY_TILE) * new,  # without a window: it saves nothing where it cuts little
+    )
     rate = peak * coef.eta_compute
     per_pair = 2.0 * (dims + 2.0 * coef.softmax_dims)
     longest = QUERY_TILE * np.minimum(new + cached, window + QUERY_TILE) * sms

@@ -28,6 +28,8 @@ GEMM: Mapping[str, Parameter] = {
     "overlap": Parameter(0.1, 0.001, 1.0),
     "wave": Parameter(0.1, 0.001, 1.0),
     "launch": Parameter(4 * MICRO, 0.3 * MICRO, 400 * MICRO),
+    "wave_step": Parameter(0.2 * MICRO, 0.001 * MICRO, 20 * MICRO),
+    "column_padding": Parameter(0.3, 0.01, 1.0),
     "k_step": Parameter(1e-8, 1e-11, 1e-6),
     "quant_passes": Parameter(1.0, 0.01, 10.0),
     "output_share": Parameter(0.9, 0.05, 3.0),
@@ -127,7 +129,7 @@ def _gemm_parameters(precision: str) -> Mapping[str, Parameter]:
 SPECS = {
     spec.op: spec
     for spec in (
-        Spec("gemm", "gemm", _gemm_parameters, by_kernel=True),
+        Spec("gemm", "gemm", _gemm_parameters, by_kernel=True, pull=0.05),
         Spec("attention_prefill", "attention_prefill", lambda _: PREFILL, by_kernel=True),
         Spec("attention_decode", "attention_decode", lambda _: DECODE, by_kernel=True),
         Spec("moe", "moe", lambda _: MOE, by_kernel=True),

@@ -157,7 +157,7 @@ def test_fit_is_reproducible_and_follows_the_data(few):
 
 
 def test_fit_finds_coefficients_that_made_the_data(few):
-    truth = coefficients.KINDS["gemm"](0.7, 0.8, 0.1, 0.1, 5e-6, 1e-8, 0.0, 0.9, 2e7, 1.3)
+    truth = coefficients.KINDS["gemm"](0.7, 0.8, 0.1, 0.1, 5e-6, 2e-7, 0.3, 1e-8, 0.0, 0.9, 2e7, 1.3)
     made = dataclasses.replace(few, measured=operator_tables.predicted(few, truth))
     found = fit(made, dict(GEMM) | {"quant_passes": fixed(0.0)}, coefficients.KINDS["gemm"])
     assert found.eta_compute == pytest.approx(0.7, rel=0.02)
@@ -165,7 +165,7 @@ def test_fit_finds_coefficients_that_made_the_data(few):
 
 
 def test_a_pulled_fit_stays_near_its_start(few):
-    start = coefficients.KINDS["gemm"](0.5, 0.5, 0.5, 0.1, 9e-6, 1e-8, 0.0, 0.9, 2e7, 1.3)
+    start = coefficients.KINDS["gemm"](0.5, 0.5, 0.5, 0.1, 9e-6, 2e-7, 0.3, 1e-8, 0.0, 0.9, 2e7, 1.3)
     parameters = dict(GEMM) | {"quant_passes": fixed(0.0)}
     loose, tight = (fit(few, parameters, type(start), start=start, pull=pull) for pull in (0.03, 1000.0))
     assert tight.eta_compute == pytest.approx(start.eta_compute, rel=1e-3)
