@@ -25,6 +25,7 @@ from roofline.units import GIB
 from roofline.validation import tables
 from roofline.validation.gpu_labels import gpu_labelled, stated_memory
 from roofline.validation.model_labels import UnderSpecified, configured, is_typical, named, number, sized
+from roofline.validation.model_labels import stored_format as checkpoint_format
 from roofline.versions import release_year
 
 Row = Mapping[str, str]
@@ -180,7 +181,7 @@ def start_of(
     engine = _engine(row["engine"])
     year = release_year(engine, row["engine_version"])
     found = resolve_model(row)
-    weights = stored_format(row)
+    weights = stored_format(row) if row["dtype_or_quant"] else checkpoint_format(found, row["model"]) or "bf16"
     model = found.columns()
     length = _number(row["max_model_len"])
     tp, pp = _number(row["tp"]), _or(_number(row["pp"]), 1.0)

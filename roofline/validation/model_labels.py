@@ -89,6 +89,11 @@ def configured(config: str) -> Architecture | None:
         raise UnderSpecified(f"configuration not readable: {fault}") from fault
 
 
+def stored_format(model: Architecture, name: str) -> str:
+    """The weight format of a checkpoint: as its configuration says, else as its name does; empty where neither does."""
+    return model.quantization.weights if model.quantization else architecture.named_format(name)
+
+
 def is_typical(model: Architecture) -> bool:
     """Whether only its size is known: enough for its weights and about its speed, not for its cache."""
     return any(note.startswith("typical dimensions") for note in model.warnings)

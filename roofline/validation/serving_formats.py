@@ -60,10 +60,11 @@ class Formats:
         return precision.FORMATS[self.weights].body
 
 
-def formats_of(row: Row, gpu: Gpu, engine: str) -> Formats:
-    """Formats that a row states, and what an engine does on that GPU where it states only the weights."""
+def formats_of(row: Row, gpu: Gpu, engine: str, stored: str = "") -> Formats:
+    """Formats that a row states, and what an engine does on that GPU where it states only the weights. `stored` is the
+    format of the checkpoint, for rows that state none."""
     words = f"{row.get('quant_method', '')} {row.get('precision_weights', '')}".lower()
-    weights = _weights(words, row.get("model_name", "").lower(), gpu)
+    weights = _weights(words, row.get("model_name", "").lower(), gpu) or stored or "bf16"
     weight_only = engine == "llama_cpp" or any(
         word in words for word in ("int8wo", "_wo", "weight-only", "w8a16", "w4a16")
     )
@@ -88,10 +89,7 @@ def _weights(words: str, model: str, gpu: Gpu) -> str:
             return name
     if "fp4" in words:
         return "nvfp4" if gpu.vendor.upper().startswith("NVIDIA") else "mxfp4"
-    for word, name in WEIGHT_WORDS:
-        if word in model:
-            return name
-    return "bf16"
+    return next((name for word, name in WEIGHT_WORDS if word in model), "")
 
 
 def _activations(weights: str, gpu: Gpu, words: str) -> str:

@@ -14,7 +14,7 @@ from roofline.hardware import Gpu, presets
 from roofline.units import GIB
 from roofline.validation import tables
 from roofline.validation.gpu_labels import gpu_labelled
-from roofline.validation.model_labels import UnderSpecified, configured, named, sized
+from roofline.validation.model_labels import UnderSpecified, configured, named, sized, stored_format
 from roofline.validation.residuals import source_name
 from roofline.validation.serving_formats import Formats, formats_of
 from roofline.versions import release_year
@@ -171,7 +171,7 @@ def read_run(row: Row) -> Run:
     notes, engine = row.get("notes", ""), engine_of(row.get("engine", ""))
     gpu = _gpu(row)
     model = model_of(row)
-    formats = formats_of(row, gpu, engine)
+    formats = formats_of(row, gpu, engine, stored_format(model, row.get("model_id", "")))
     gpus = number(row, "n_gpus")
     if math.isnan(gpus):
         raise UnderSpecified("number of GPUs not stated")

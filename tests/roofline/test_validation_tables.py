@@ -246,3 +246,40 @@ def test_an_odd_cell_spoils_no_table(kind: str, tmp_path: Path) -> None:
         json.dumps(report(kind, outcome), allow_nan=False)
         assert outcome.predicted + sum(outcome.skipped.values()) == outcome.rows == len(ODD), column
         assert all(0 < r.measured < 1e30 and 0 <= r.predicted < 1e30 for r in outcome.residuals), column
+
+
+POINT = {
+    "gpu": "NVIDIA H100 80GB HBM3",
+    "engine": "some new engine 1.0",
+    "n_gpus": "8",
+    "tp": "8",
+    "isl": "1000",
+    "osl": "100",
+    "concurrency_or_batch": "8",
+    "tpot_ms": "20",
+    "scenario": "fixed concurrency",
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "weights"),
+    [
+        ({"model_id": "meta-llama/meta-llama-3.1-70b-instruct"}, "bf16"),
+        ({"model_name": "RedHatAI/Meta-Llama-3.1-70B-Instruct-FP8"}, "fp8"),
+        ({"model_id": "nvidia/Llama-3.1-70B-Instruct-FP8"}, "fp8"),
+        ({"model_name": "Qwen/Qwen2.5-72B-Instruct-AWQ"}, "int4_g128"),
+        ({"model_name": "nvidia/Qwen3-235B-A22B-NVFP4"}, "nvfp4"),
+        ({"model_id": "deepseek-ai/DeepSeek-R1"}, "fp8_block"),
+        ({"model_id": "deepseek-ai/DeepSeek-R1", "precision_weights": "fp4"}, "nvfp4"),
+        ({"config_json": json.dumps(architecture.configurations()["Qwen/Qwen3-32B-FP8"])}, "fp8_block"),
+        ({"model_name": "Somebody/New-Model-34B-Chat"}, "bf16"),
+        ({"params_b": "13"}, "bf16"),
+    ],
+)
+def test_points_as_people_write_them_are_predicted(given: dict[str, str], weights: str, tmp_path: Path) -> None:
+    row = {**POINT, **given}
+    path = tmp_path / "table.csv"
+    path.write_text(text([row], list(row)), encoding="utf-8")
+    outcome = validate(path, "inference")
+    assert outcome.predicted == 1
+    assert {residual.precision for residual in outcome.residuals} == {weights}
