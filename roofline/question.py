@@ -6,13 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from roofline import codes, rules
-from roofline.architecture import Architecture, named_format
+from roofline.architecture import Architecture, UnsupportedArchitecture, named_format
 from roofline.columns import Model
 from roofline.engines import batched_tokens
 from roofline.errors import ScenarioError
 from roofline.fields import FIELDS
 from roofline.hardware import Gpu
 from roofline.layouts import Node
+from roofline.memory.checkpoint import stored_bytes
 from roofline.scenario import Scenario
 from roofline.training.habits import usual_levers
 from roofline.units import GIGA
@@ -155,6 +156,10 @@ def _complete_serving(question: Question) -> None:
         question.warn("weights_by_name", "inference.weights", message)
     _default(scenario, "inference.weights", stored.weights if stored else named or "bf16")
     weights = scenario.get("inference.weights")
+    try:
+        stored_bytes(question.architecture, weights)  # kept for the batch
+    except UnsupportedArchitecture as error:
+        raise ScenarioError({"model_config": [str(error)]}) from error
     wanted = ACTIVATIONS.get(weights, "bf16")
     runs = not NEEDED_PEAK.get(wanted) or gpu.peak(NEEDED_PEAK[wanted]) > 0
     _default(scenario, "inference.activations", wanted if runs else "bf16")

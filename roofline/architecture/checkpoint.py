@@ -1,11 +1,14 @@
 """What a checkpoint's own quantisation leaves at 16 bit, module by module, and how many bytes its weights take."""
 
+import time
 from collections.abc import Iterator
 
+from roofline.architecture.errors import InvalidConfig
 from roofline.architecture.layers import Layer
 from roofline.architecture.model import Architecture
 from roofline.architecture.quantization import Quantization
 
+MOST_SECONDS = 2.0  # of matching patterns, which published checkpoints do in hundredths
 FULL_BITS = 16.0
 # Bits of a weight with the scales of its block or group. A group of 4-bit integers has a 16-bit scale, and a 4-bit zero
 # where the method is not symmetric.
@@ -41,8 +44,11 @@ def quantized_params(architecture: Architecture) -> dict[str, int]:
     if stored is None:
         return {}
     totals = {"attention": 0.0, "mlp": 0.0, "routed_experts": 0.0, "shared_experts": 0.0, "recurrent": 0.0}
+    ends = time.process_time() + MOST_SECONDS
     for group in architecture.groups:
         for index in group.indices:
+            if time.process_time() > ends:
+                raise InvalidConfig("quantization_config: its patterns take too long to be matched with the modules")
             for part, weights, modules in _modules(group.layer, index):
                 if part == "routed_experts" or not stored.only_experts:
                     totals[part] += weights * _quantized_share(stored, modules)

@@ -1,6 +1,6 @@
 """From a configuration to an `Architecture`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeGuard
 
 from roofline.architecture import build, special, vision
@@ -9,7 +9,7 @@ from roofline.architecture.family import Family
 from roofline.architecture.identify import Subject, identify
 from roofline.architecture.layers import Layer, LayerGroup
 from roofline.architecture.model import Architecture
-from roofline.architecture.quantization import parse_quantization
+from roofline.architecture.quantization import Quantization, parse_quantization
 from roofline.architecture.reading import Reader
 
 
@@ -39,6 +39,7 @@ def _assemble(reader: Reader, family: Family) -> build.Draft:
 
 
 def _finish(config: Mapping[str, Any], subject: Subject, reader: Reader, draft: build.Draft, name: str) -> Architecture:
+    stored = parse_quantization(config) or parse_quantization(subject.text)
     return Architecture(
         name=name or _own_name(config),
         model_type=subject.model_type,
@@ -53,10 +54,17 @@ def _finish(config: Mapping[str, Any], subject: Subject, reader: Reader, draft: 
         outer_biases=draft.biases,
         outer_other=draft.other,
         vision_params=vision.vision_params(config, subject, reader.dim("hidden_size")),
-        quantization=parse_quantization(config) or parse_quantization(subject.text),
-        warnings=tuple(subject.warnings),
+        quantization=stored,
+        warnings=(*subject.warnings, *_unread(stored)),
         rope_table_factor=_rope_table_factor(subject.text),
     )
+
+
+def _unread(stored: Quantization | None) -> Iterator[str]:
+    """A sentence on the modules whose names were not understood."""
+    if stored and stored.unread:
+        names = ", ".join(name[:60] for name in stored.unread[:3])
+        yield f"quantization_config: {names} cannot be read: what it names counts as quantised"
 
 
 def _own_name(config: Mapping[str, Any]) -> str:

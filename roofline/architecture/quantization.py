@@ -7,6 +7,10 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 
+MOST_EXPRESSIONS, LONGEST_EXPRESSION, MOST_REPEATS = 64, 300, 3
+# A repeat of anything but a digit. Configurations come from anybody: repeats within repeats, and many in a row, take a
+# regular expression longer than anyone waits.
+REPEAT, REPEATED_GROUP = re.compile(r"(?<!\\)(?<!\\d)[*+{]"), re.compile(r"(?<!\\)\)[*+{]")
 GROUP = 128  # usual group of 4-bit integers where the configuration is silent
 EXCEPTIONS = (
     "modules_to_not_convert",
@@ -25,7 +29,8 @@ class Quantization:
 
     `weights` is the scenario format nearest to it (fp8, fp8_block, int4_g128 …), `experts` that of routed experts
     where they differ.
-    `only_experts`: nothing else is quantised. `exceptions` are the patterns of modules that stay at 16 bit.
+    `only_experts`: nothing else is quantised. `exceptions` are the patterns of modules that stay at 16 bit, `unread`
+    those that were not understood.
     """
 
     method: str
@@ -35,6 +40,7 @@ class Quantization:
     experts: str = ""
     only_experts: bool = False
     exceptions: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
     @property
     def expert_format(self) -> str:
@@ -61,10 +67,7 @@ def _sorted(patterns: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]
 
 def _matches_wild(pattern: str, name: str) -> bool:
     if pattern.startswith("re:"):
-        try:
-            return re.search(pattern[3:].lstrip("^"), f"model.{name}") is not None
-        except re.error:
-            return False
+        return re.search(pattern[3:].lstrip("^"), f"model.{name}") is not None
     return fnmatchcase(name, pattern) or fnmatchcase(f"model.{name}", pattern)
 
 
@@ -85,7 +88,12 @@ def parse_quantization(config: Mapping[str, Any]) -> Quantization | None:
     weights, bits, group = stored
     experts = "mxfp4" if str(config.get("expert_dtype") or section.get("expert_dtype") or "").lower() == "fp4" else ""
     only_experts = method == "mxfp4"
-    return Quantization(method or weights, weights, bits, group, experts, only_experts, _exceptions(section))
+    named = _exceptions(section)
+    expressions = [name for name in named if name.startswith("re:")]
+    known = {name for name in expressions if _is_readable(name[3:])} & set(expressions[:MOST_EXPRESSIONS])
+    read = tuple(name for name in named if not name.startswith("re:") or name in known)
+    unread = tuple(name for name in expressions if name not in known)
+    return Quantization(method or weights, weights, bits, group, experts, only_experts, read, unread)
 
 
 def _exceptions(section: Mapping[str, Any]) -> tuple[str, ...]:
@@ -95,6 +103,17 @@ def _exceptions(section: Mapping[str, Any]) -> tuple[str, ...]:
         if isinstance(value, list | tuple):
             names += [_from_layers(item) for item in value if isinstance(item, str) and item]
     return tuple(dict.fromkeys(names))
+
+
+def _is_readable(text: str) -> bool:
+    """Whether a text is a regular expression that is matched in no time."""
+    if len(text) > LONGEST_EXPRESSION or len(REPEAT.findall(text)) > MOST_REPEATS or REPEATED_GROUP.search(text):
+        return False
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True
 
 
 def _from_layers(pattern: str) -> str:

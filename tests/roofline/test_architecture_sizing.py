@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 import roofline
-from roofline.architecture import Architecture, checkpoint_bytes, parse, presets, quantized_params
+from roofline.architecture import (
+    Architecture,
+    UnsupportedArchitecture,
+    checkpoint_bytes,
+    parse,
+    presets,
+    quantized_params,
+)
 
 GIB = 2**30
 MODELS = Path(roofline.__file__).parent / "data" / "models"
@@ -199,3 +206,21 @@ def test_a_quantisation_without_a_name(section: object) -> None:
     assert model.quantization is None
     assert checkpoint_bytes(model) is None
     assert quantized_params(model) == {}
+
+
+@pytest.mark.parametrize("pattern", ["re:(a+)+$", "re:.*.*.*.*x", "re:(", "re:" + "a" * 400])
+def test_an_expression_that_cannot_be_read_is_named_and_not_matched(pattern: str) -> None:
+    published = json.loads((MODELS / "meta-llama__Llama-3.3-70B-Instruct.json").read_text())
+    config = {**published, "quantization_config": {"quant_method": "fp8", "ignore": [pattern, "re:.*self_attn.*"]}}
+    model = parse(config)
+    assert model.quantization is not None
+    assert model.quantization.exceptions == ("re:.*self_attn.*",)
+    assert any(pattern[:60] in warning for warning in model.warnings)
+
+
+def test_patterns_that_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("roofline.architecture.checkpoint.MOST_SECONDS", -1.0)
+    published = json.loads((MODELS / "meta-llama__Llama-3.3-70B-Instruct.json").read_text())
+    model = parse({**published, "quantization_config": {"quant_method": "fp8", "ignore": ["re:.*self_attn.*"]}})
+    with pytest.raises(UnsupportedArchitecture, match="too long"):
+        quantized_params(model)
