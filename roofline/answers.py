@@ -157,7 +157,8 @@ INFERENCE_NAMES = (
 
 
 def _inference(question: Question, choice: Choice) -> Json:
-    body: Json = {name: number(getattr(choice.result.speed, name)) for name in INFERENCE_NAMES}
+    speed = choice.result.speed
+    body: Json = {name: number(getattr(speed, name)) for name in INFERENCE_NAMES}
     if question.scenario.get("inference.request_rate_per_s"):
         body["ttft_benchmark_s"] = None  # what a closed loop would report does not apply to a request rate
     return body
@@ -207,7 +208,7 @@ def _cost(question: Question, choice: Choice) -> Json | None:
 def _energy_per_million(choice: Choice) -> float | None:
     speed = choice.result.speed
     rate = speed.output_tokens_per_s if hasattr(speed, "output_tokens_per_s") else speed.tokens_per_s
-    return number(choice.result.cost.power_watts / rate * MEGA / 3.6e6)
+    return number(choice.result.cost.power_watts / rate * MEGA / 3.6e6) if rate else None
 
 
 def _warn(question: Question, choice: Choice) -> None:

@@ -62,17 +62,22 @@ class Scenario:
 
     def to_json(self) -> dict[str, Any]:
         """The nested form, complete: every field of this workload, unset ones as null; whole absent groups as null."""
-        return {key: self._filled(branch, optional=True) for key, branch in _trees()[self.workload].items()}
-
-    def _filled(self, branch: Branch, *, optional: bool = False) -> Any:
-        if isinstance(branch, str):
-            value = self.values.get(branch)
-            return list(value) if isinstance(value, tuple) else value
-        tree = {key: self._filled(below, optional=key in OPTIONAL_GROUPS) for key, below in branch.items()}
-        return None if optional and not _has_value(tree) else tree
+        return _filled(self.values, _trees()[self.workload])
 
 
 OPTIONAL_GROUPS = frozenset({"speculative", "disaggregated", "slo", "model_size"})
+
+
+def _filled(values: dict[str, Value], branches: dict[str, Branch], *, top: bool = True) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for key, branch in branches.items():
+        if isinstance(branch, str):
+            value = values.get(branch)
+            tree[key] = list(value) if isinstance(value, tuple) else value
+        else:
+            below = _filled(values, branch, top=False)
+            tree[key] = below if _has_value(below) or not (top or key in OPTIONAL_GROUPS) else None
+    return tree
 
 
 def _has_value(value: Value) -> bool:
