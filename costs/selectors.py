@@ -28,6 +28,7 @@ def _price(offer: Offer, kind: str, basis: str) -> Price:
         "kind": kind,
         "usd_per_gpu_hour": offer.price_per_gpu_hour_usd,
         "offer": str(offer.pk),
+        "gpu": offer.gpu.slug,
         "provider": offer.provider,
         "instance_type": offer.machine,
         "region": offer.region,

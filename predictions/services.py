@@ -50,6 +50,10 @@ class Gatherer:
             raise ScenarioError(faults)
         question = Question(scenario, model, gpu)
         question.price = prices.price_of(scenario, gpu, self.offers, today=timezone.now().date())
+        offered = question.price.source.get("gpu", gpu.slug) if question.price else gpu.slug
+        if offered != gpu.slug:
+            message = f"The offer is for {offered}, not for {gpu.slug}: its price is taken as it stands."
+            question.warn("offer_of_other_gpu", "price.offer", message)
         return question
 
     @staticmethod

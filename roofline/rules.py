@@ -146,10 +146,30 @@ def check_layout(values: Mapping[str, Any], model: Model, faults: Faults) -> Non
         _note(faults, "parallelism.ep", "Does not apply: the model has no experts.")
     elif ep and experts and experts % ep:
         _note(faults, "parallelism.ep", f"Must divide the number of experts ({experts}).")
+    _check_expert_ranks(values, bool(experts), faults)
+    chunks = values.get("parallelism.virtual_pipeline")
+    if chunks and pp and chunks > 1 and (pp == 1 or chunks * pp > layers):
+        limit = "Does not apply: there is one stage." if pp == 1 else f"Must leave each chunk a layer: {layers} in all."
+        _note(faults, "parallelism.virtual_pipeline", limit)
     longest, wanted = int(model.max_position), values.get("inference.max_model_len")
     needed = values.get("inference.input_tokens", 0) + values.get("inference.output_tokens", 0)
     if longest and wanted and wanted > max(longest * 8, needed):
         _note(faults, "inference.max_model_len", f"Is far beyond the model's context ({longest:,} tokens).")
+
+
+def _check_expert_ranks(values: Mapping[str, Any], has_experts: bool, faults: Faults) -> None:
+    """Ranks that share one expert times ranks over which experts are spread are the ranks that share a layer's
+    experts, or a part of them."""
+    own, ep = values.get("parallelism.expert_tp"), values.get("parallelism.ep") or 1
+    tp, cp, dp = (values.get(f"parallelism.{name}") for name in ("tp", "cp", "dp"))
+    if values["workload"] == "inference":
+        cp = cp or 1
+        dp = dp if values.get("parallelism.attention_dp") else 1  # replicas have experts of their own
+    if not (has_experts and own and tp and cp and dp):
+        return
+    if (tp * cp * dp) % (own * ep):
+        sharing = f"the ranks that share experts ({tp * cp * dp:,})"
+        _note(faults, "parallelism.expert_tp", f"expert_tp · ep ({own * ep:,}) must divide {sharing}.")
 
 
 def heads_divide(model: Model) -> tuple[int, int]:

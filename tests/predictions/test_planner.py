@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from predictions.services import predict, predict_many
+from roofline.errors import ScenarioError
 
 pytestmark = pytest.mark.django_db
 
@@ -92,3 +93,35 @@ def test_one_rank_alone_gathers_nothing() -> None:
 def test_what_belongs_to_the_other_workload_is_said_to_change_nothing(asked: dict[str, object], path: str) -> None:
     answer = predict({"model": "llama-3.1-8b", "gpu": "h100-sxm5-80gb", "gpu_count": 8, **asked}, detail=False)
     assert [warning["field"] for warning in answer["warnings"] if warning["code"] == "does_not_apply"] == [path]
+
+
+MIXTRAL = {"model": "mistralai/Mixtral-8x7B-v0.1", "gpu": "h100-sxm5-80gb", "gpu_count": 8}
+
+
+@pytest.mark.parametrize(
+    ("asked", "path"),
+    [
+        ({"workload": "inference", "parallelism": {"tp": 8, "ep": 8, "expert_tp": 8}}, "parallelism.expert_tp"),
+        (
+            {"workload": "training", "parallelism": {"tp": 8, "pp": 1, "cp": 1, "dp": 1, "ep": 8, "expert_tp": 2}},
+            "parallelism.expert_tp",
+        ),
+        ({"workload": "training", "parallelism": {"pp": 1, "virtual_pipeline": 4}}, "parallelism.virtual_pipeline"),
+        ({"workload": "training", "parallelism": {"pp": 8, "virtual_pipeline": 5}}, "parallelism.virtual_pipeline"),
+    ],
+)
+def test_layouts_that_contradict_themselves_are_refused(asked: dict[str, object], path: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        predict({**MIXTRAL, **asked}, detail=False)
+    assert path in refused.value.fields
+
+
+def test_an_offer_of_another_accelerator_is_named() -> None:
+    median = predict({**MIXTRAL, "workload": "inference"}, detail=False)
+    offer = median["scenario"]["price"]["offer"]
+    assert median["cost"]["price"]["gpu"] == "h100-sxm5-80gb"
+    other = predict(
+        {**MIXTRAL, "workload": "inference", "gpu": "h200-sxm-141gb", "price": {"offer": offer}}, detail=False
+    )
+    assert "offer_of_other_gpu" in {warning["code"] for warning in other["warnings"]}
+    assert "offer_of_other_gpu" not in {warning["code"] for warning in median["warnings"]}
