@@ -20,7 +20,9 @@ TUNED = re.compile(
     r"|\d+k|1m|debug"
 )
 # Words that tell sizes of one family apart where no number does.
-QUALIFIERS = re.compile(r"nano|micro|tiny|mini|small|medium|large|lite|flash|air|plus|pro|max|super|ultra|next|linear")
+QUALIFIERS = re.compile(
+    r"xx?l|nano|micro|tiny|mini|small|medium|large|lite|flash|air|plus|pro|max|super|ultra|next|linear"
+)
 SIZE = re.compile(r"(?:\d+x)?\d+(?:\.\d+)?[bmt]|a\d+(?:\.\d+)?b|e\d+b")
 TOTAL = re.compile(r"(\d+(?:\.\d+)?)([bmt])")
 ACTIVE = re.compile(r"a(\d+(?:\.\d+)?)b")

@@ -164,6 +164,7 @@ def test_long_configurations_are_read(tmp_path: Path) -> None:
         ("Qwen/Qwen3-0.6B", None),
         ("nvidia/Llama-3_3-Nemotron-Super-49B-v1", None),
         ("microsoft/phi-4-mini-instruct", None),
+        ("gpt2-xl", None),
         ("llama-3", None),
         ("", None),
     ],
