@@ -148,6 +148,7 @@ INFERENCE_NAMES = (
     "ttft_benchmark_s",
     "ttft_p99_s",
     "tpot_s",
+    "itl_p99_s",
     "e2e_latency_s",
     "prefill_tokens_per_s",
     "concurrency",

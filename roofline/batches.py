@@ -130,4 +130,6 @@ def _serving(question: Question) -> Serving:
         decode_gpus=float(get("inference.disaggregated.decode.gpus", 0)),
         decode_tp=float(get("inference.disaggregated.decode.tp", 0)),
         weight_bytes_override=stored_bytes(question.architecture, get("inference.weights")),
+        prefill_attention_dp=float(get("inference.disaggregated.prefill.attention_dp", math.nan)),
+        decode_attention_dp=float(get("inference.disaggregated.decode.attention_dp", math.nan)),
     )

@@ -16,7 +16,16 @@ from roofline.selection import maximum, pick, some
 Record = TypeVar("Record")
 # Chunk in which a large batch is computed: its intermediate arrays stay in the processor's cache.
 CHUNK = 8_192
-TIMES = ("step_time_s", "time_to_train_s", "ttft_s", "ttft_benchmark_s", "ttft_p99_s", "tpot_s", "e2e_latency_s")
+TIMES = (
+    "step_time_s",
+    "time_to_train_s",
+    "ttft_s",
+    "ttft_benchmark_s",
+    "ttft_p99_s",
+    "tpot_s",
+    "itl_p99_s",
+    "e2e_latency_s",
+)
 RATES = (
     "tokens_per_s",
     "tokens_per_s_per_gpu",

@@ -8,6 +8,7 @@ from typing import Any
 from roofline import codes, rules
 from roofline.architecture import Architecture, UnsupportedArchitecture, named_format
 from roofline.columns import Model
+from roofline.engine_defaults import memory_share
 from roofline.engines import batched_tokens
 from roofline.errors import ScenarioError
 from roofline.fields import FIELDS
@@ -149,6 +150,8 @@ def _complete_serving(question: Question) -> None:
     if scenario.origins["optimizations"] == "default" and gpu.architecture == "Hopper":
         # What serving engines turn on there by themselves, and what the coefficients were fitted with.
         scenario.values["optimizations"] = (*scenario.get("optimizations"), "flash_attention_3")
+    if scenario.origins["inference.gpu_memory_utilization"] == "default":
+        scenario.values["inference.gpu_memory_utilization"] = memory_share(scenario.get("inference.engine"), gpu)
     stored = question.architecture.quantization
     named = "" if stored else named_format(question.architecture.name)
     if named and "inference.weights" not in scenario.values:
@@ -186,6 +189,9 @@ def _complete_pools(question: Question) -> None:
     if None in pools.values():
         return
     _default(scenario, "gpu_count", sum(pools.values()))
+    own = scenario.get("inference.disaggregated.decode.attention_dp")
+    if own is not None:  # the decode pool's layout stands for the whole
+        _default(scenario, "parallelism.attention_dp", own)
     for pool, gpus in pools.items():
         heads = rules.heads_divide(question.model)
         sizes = [tp for tp in range(1, min(gpus, most) + 1) if gpus % tp == 0 and rules.tp_divides(tp, *heads)]

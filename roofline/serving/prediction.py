@@ -25,6 +25,7 @@ from roofline.serving.schedule import (
     Steady,
     Steps,
     first_token,
+    longest_gap,
     opening_burst,
     settle,
     steady,
@@ -61,6 +62,7 @@ class ServingSpeed:
     ttft_benchmark_s: Column  # mean of a closed-loop benchmark, opening burst included
     ttft_p99_s: Column
     tpot_s: Column
+    itl_p99_s: Column  # time between two tokens of a sequence, 99th percentile
     e2e_latency_s: Column
     prefill_tokens_per_s: Column  # of one instance that does nothing else
     concurrency: Column  # sequences that run, whole system
@@ -221,6 +223,7 @@ def _speed(s: Scene, state: Steady, factors: Factors, least: Roofs) -> ServingSp
         ttft_benchmark_s=state.ttft_benchmark,
         ttft_p99_s=state.ttft + state.wait * (np.log(100.0) - 1.0),
         tpot_s=state.tpot,
+        itl_p99_s=maximum(longest_gap(state.steps, s.habits) * factors.tpot, state.tpot),
         e2e_latency_s=end,
         prefill_tokens_per_s=s.load.prompt / (state.steps.prompt_latency * factors.prefill),
         concurrency=state.running * s.pools.instances,

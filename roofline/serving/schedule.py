@@ -20,6 +20,7 @@ Column = Any
 OPEN_ITERATIONS = 8
 STEEPEST = 0.9  # of a secant: at 1 no batch keeps up
 TINY = 1e-9
+RARE = 0.01
 LOADED = 0.97  # highest share of its time that a prefill queue is taken to be busy
 
 
@@ -236,3 +237,13 @@ def opening_burst(state: Steps, habits: Habits, load: Load) -> Column:
     """
     slots = pick(missing(load.rate), minimum(load.clients, load.most), 1.0)
     return habits.burst * maximum(slots - 1.0, 0.0) * state.prompt_s
+
+
+def longest_gap(state: Steps, habits: Habits) -> Column:
+    """Seconds between two tokens of a sequence that 1 % of the gaps exceed: where more than 1 % of the steps carry prompts, one that does.
+
+    Passes that mix last as long as their chunk (Agrawal et al., Sarathi-Serve, 2024); where prompts have passes of their own, a running
+    sequence waits for all of a prompt.
+    """
+    stalled = pick(habits.mixes > 0, state.mixed.time + state.host, state.decode + state.arrivals_latency)
+    return pick(state.mixed_share * habits.apart > RARE, stalled, state.decode)

@@ -91,4 +91,6 @@ def _serving(run: Run) -> Serving:
         decode_gpus=run.decode_gpus,
         decode_tp=run.decode_tp,
         weight_bytes_override=run.file_bytes if run.file_bytes > 0 else math.nan,
+        prefill_attention_dp=run.pool_attention_dp[0],
+        decode_attention_dp=run.pool_attention_dp[1],
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from roofline.architecture import Architecture
 from roofline.architecture import presets as catalogue
+from roofline.engine_defaults import memory_share
 from roofline.hardware import Gpu, presets
 from roofline.units import GIB
 from roofline.validation import tables
@@ -26,7 +27,6 @@ DRAWN_LENGTHS = ("aic-", "ixdb-", "ix_")
 DRAWN_MEAN = 0.9
 BENCHMARK_CONCURRENCY = 64.0  # up to here TTFT at fixed concurrency is compared: beyond it is queueing
 EVERYTHING_QUEUED = math.inf
-UTILIZATIONS = {"sglang": 0.86}  # mem_fraction_static that SGLang chooses on GPUs of 80 GB
 # Share of a prompt that earlier turns of its conversation have left in the cache, where a source does not say how much: what the rise of
 # TPOT with the request rate tells of inference-perf's multi-turn runs.
 MULTI_TURN_HIT = 0.5
@@ -108,6 +108,7 @@ class Run:
     prefill_tp: float
     decode_gpus: float
     decode_tp: float
+    pool_attention_dp: tuple[float, float]  # of prefill and decode instances of their own; nan elsewhere
     measured: Mapping[str, float]  # by quantity
 
     @property
@@ -197,12 +198,13 @@ def read_run(row: Row) -> Run:
         prefix_hit=0.0,
         chunk=_or(_found(CHUNK, notes), MICRO_BATCH if engine == "llama_cpp" else 8192.0),
         sequences=_found(SEQUENCES, notes),
-        utilization=_or(_found(UTILIZATION, notes), UTILIZATIONS.get(engine, 0.9)),
+        utilization=_or(_found(UTILIZATION, notes), memory_share(engine, gpu)),
         file_bytes=_file_bytes(notes),
         prefill_gpus=0.0,
         prefill_tp=0.0,
         decode_gpus=0.0,
         decode_tp=0.0,
+        pool_attention_dp=(math.nan, math.nan),
         measured={},
     )
     run = _with_load(_with_layout(run))
@@ -283,6 +285,7 @@ def _with_layout(run: Run) -> Run:
             prefill_tp=each_p,
             decode_gpus=count_d * each_d,
             decode_tp=each_d,
+            pool_attention_dp=(float(dp_p > 1), float(dp_d > 1)),
         )
     if run.engine == "llama_cpp":  # layers are split over the GPUs
         return replace(run, pp=run.gpus)

@@ -199,3 +199,41 @@ def test_overload_delivers_the_capacity_whatever_the_rate() -> None:
         number(speed(case("openai/gpt-oss-120b", request_rate=rate, **gpt)).output_tokens_per_s) for rate in rates
     ]
     assert delivered == pytest.approx([delivered[-1]] * len(rates), rel=0.01)
+
+
+def test_chunks_protect_running_sequences_at_the_price_of_the_first_token() -> None:
+    load = {"input_tokens": 8000.0, "output_tokens": 500.0, "max_num_batched_tokens": 512.0, "max_model_len": 16384.0}
+    chunked, whole = (case("llama-3.1-70b", tp=4, concurrency=32.0, **load) for _ in range(2))
+    whole.levers = levers(chunked_prefill=0.0)
+    on, off = speed(chunked, plain()), speed(whole, plain())
+    assert number(off.itl_p99_s) > 5 * number(on.itl_p99_s)
+    assert number(on.itl_p99_s) < 2 * number(on.tpot_s)
+    assert 1.1 < number(on.ttft_s) / number(off.ttft_s) < 2.0
+    assert 1.0 < number(on.output_tokens_per_s) / number(off.output_tokens_per_s) < 1.5
+
+
+def test_scattered_ranks_talk_over_the_network() -> None:
+    """Placement matters where a system spans machines: inside one, all GPUs reach each other alike."""
+    for replicas, slower in ((1, False), (4, True)):
+        near, far = (case("llama-3.1-70b", tp=8, dp=replicas, concurrency=64.0 * replicas) for _ in range(2))
+        near.levers, far.levers = levers(topology_aware=1.0), levers()
+        one, other = speed(near, plain()), speed(far, plain())
+        assert (number(other.tpot_s) > 1.2 * number(one.tpot_s)) is slower
+        assert (number(other.tpot_s) == pytest.approx(number(one.tpot_s), rel=1e-6)) is not slower
+
+
+def test_a_pipeline_reads_what_its_micro_batches_touch() -> None:
+    """DeepSeek-R1 in two stages of eight GPUs: a token passes both, each read with half of the sequences."""
+    fp8 = {"weights": codes.WEIGHT_FORMATS.index("fp8"), "activations": codes.ACTIVATION_FORMATS.index("fp8")}
+    staged = speed(case("deepseek-r1", "h200-sxm-141gb", tp=8, pp=2, concurrency=64.0, **fp8), plain())
+    whole = speed(case("deepseek-r1", "h200-sxm-141gb", tp=8, concurrency=32.0, **fp8), plain())
+    read_staged = number(staged.mbu) * number(staged.tpot_s)
+    assert read_staged == pytest.approx(number(whole.mbu) * number(whole.tpot_s), rel=1e-3)
+
+
+def test_a_lone_arrival_waits_for_nobody() -> None:
+    """At a vanishing rate TPOT is that of one sequence and TTFT that of its own pass."""
+    rare = speed(case(concurrency=np.nan, request_rate=1e-4, input_tokens=4000.0), plain())
+    alone = speed(case(concurrency=1.0, input_tokens=4000.0), plain())
+    assert number(rare.tpot_s) == pytest.approx(number(alone.tpot_s), rel=1e-3)
+    assert number(rare.ttft_s) < number(alone.ttft_s) * 1.05
