@@ -8,8 +8,7 @@ from typing import Any
 from roofline import codes, rules
 from roofline.architecture import Architecture, UnsupportedArchitecture, named_format
 from roofline.columns import Model
-from roofline.engine_defaults import memory_share
-from roofline.engines import batched_tokens
+from roofline.engines import batched_tokens, memory_share
 from roofline.errors import ScenarioError
 from roofline.fields import FIELDS
 from roofline.hardware import Gpu

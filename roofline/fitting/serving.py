@@ -31,6 +31,7 @@ Array = NDArray[np.float64]
 DIRECTORY = Path(roofline.__file__).parent / "coefficients"
 SOURCE = "fit on data/measurements/inference.csv"
 LOW, HIGH = 0.10, 0.90
+REFIT_ROUNDS = 4  # steps of a fit that leaves a group out
 FEWEST = 40  # points from which an engine has quantiles of its own
 
 
@@ -56,12 +57,16 @@ def effects_of(p: Problem, values: Values, used: NDArray[np.bool_]) -> Effects:
 def left_out(
     p: Problem, values: Sequence[Values], known: dict[str, str], group: Callable[[Run], int]
 ) -> tuple[Array, Array]:
-    """Every comparison predicted with corrections that saw nothing of its group; physics of the fold's own coefficients."""
+    """Every comparison predicted with coefficients and corrections that saw nothing of its group.
+
+    They are fitted anew from those of all points, which a few steps forget.
+    """
     fold = np.array([group(run) for run in p.runs])[p.rows]
     out, near = np.empty(len(p.rows)), np.zeros(len(p.rows))
     for k in range(FOLDS):
         held = fold == k
-        found, distance = corrected(p, values[k], effects_of(p, values[k], ~held), known)
+        own = fit(p, ~held, values[-1], REFIT_ROUNDS)
+        found, distance = corrected(p, own, effects_of(p, own, ~held), known)
         out[held], near[held] = found[held], distance[held]
     return out, near
 
@@ -69,23 +74,25 @@ def left_out(
 def interval_rows(
     p: Problem, near: Sequence[tuple[Array, Array]], far: Sequence[tuple[Array, Array]]
 ) -> list[dict[str, Any]]:
-    """Quantiles of ln(measured / predicted) by quantity, nearness and engine; engine blank: all of them."""
-    engine = np.array([p.runs[i].engine for i in p.rows])
-    cells: dict[tuple[str, int, str], list[float]] = {}
+    """Quantiles of ln(measured / predicted) by quantity, nearness, engine and kind of model; blank: all of them."""
+    places = [(p.runs[i].engine, p.runs[i].kind) for i in p.rows]
+    cells: dict[tuple[str, int, str, str], list[float]] = {}
     for wanted, sets in (((1, 2), near), ((0, 1), far)):
         for predicted, distance in sets:
             residual = np.log(p.measured / predicted)
             for i in range(len(residual)):
                 rank = int(distance[i])
                 if rank in wanted and (rank != 1 or sets is far):
-                    for name in ("", engine[i]):
-                        cells.setdefault((str(p.quantity[i]), rank, name), []).append(float(residual[i]))
+                    engine, kind = places[i]
+                    for name, own in (("", ""), (engine, ""), ("", kind), (engine, kind)):
+                        cells.setdefault((str(p.quantity[i]), rank, name, own), []).append(float(residual[i]))
     rows = []
-    for (quantity, rank, name), values in sorted(cells.items()):
-        if len(values) >= FEWEST or (not name and len(values) >= 8):
+    for (quantity, rank, name, own), values in sorted(cells.items()):
+        if len(values) >= FEWEST or (not name and not own and len(values) >= 8):
             low, high = np.quantile(values, [LOW, HIGH])
             bounds = {"low": round(float(low), 4), "high": round(float(high), 4)}
-            rows.append({"quantity": quantity, "nearness": rank, "engine": name, **bounds, "n": len(values)})
+            place = {"quantity": quantity, "nearness": rank, "engine": name, "kind": own}
+            rows.append({**place, **bounds, "n": len(values)})
     return rows
 
 
@@ -162,12 +169,13 @@ def finish(p: Problem, values: Sequence[Values], log: Callable[[str], Any]) -> N
     models = [{"total_params": size, "kind": known[size]} for size in sorted(known, key=int)]
     write("serving_models.csv", ("total_params", "kind"), models)
     bounds = interval_rows(p, [(predicted, near)], [(predicted, near), *far])
-    write("serving_intervals.csv", ("quantity", "nearness", "engine", "low", "high", "n"), bounds)
-    for quantity in INFORMS:
-        error = np.abs(predicted / p.measured - 1.0)[p.quantity == quantity]
-        log(
-            f"{quantity:24s} n {len(error):5d} median {100 * np.median(error):5.1f} % p90 {100 * np.quantile(error, 0.9):5.1f} %"
-        )
+    write("serving_intervals.csv", ("quantity", "nearness", "engine", "kind", "low", "high", "n"), bounds)
+    for name, found in (("configuration", predicted), ("GPU", far[0][0]), ("model", far[1][0])):
+        for quantity in INFORMS:
+            error = 100.0 * np.abs(found / p.measured - 1.0)[p.quantity == quantity]
+            log(
+                f"left out: {name:14s} {quantity:22s} n {len(error):5d} {np.median(error):6.1f} / {np.quantile(error, 0.9):6.1f} %"
+            )
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import numpy as np
 from roofline.codes import ENGINES
 from roofline.columns import Batch
 from roofline.serving.coefficients import ServingCoefficients
-from roofline.serving.corrections import kind_code
+from roofline.serving.corrections import KINDS, kind_code
 
 Column = Any
 LEVEL = 0.8
@@ -29,31 +29,32 @@ def nearness(batch: Batch, c: ServingCoefficients) -> Column:
 
 
 @cache
-def _quantiles() -> dict[tuple[str, int, str], tuple[float, float, int]]:
+def _quantiles() -> dict[tuple[str, int, str, str], tuple[float, float, int]]:
     with resources.files("roofline").joinpath("coefficients/serving_intervals.csv").open(encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
-    keys = [(row["quantity"], int(row["nearness"]), row["engine"]) for row in rows]
+    keys = [(row["quantity"], int(row["nearness"]), row["engine"], row["kind"]) for row in rows]
     return {key: (float(row["low"]), float(row["high"]), int(row["n"])) for key, row in zip(keys, rows, strict=True)}
 
 
 @cache
 def _table(quantity: str) -> Column:
-    """Quantiles by (nearness, engine), last axis low and high; a cell without points takes those of the next wider."""
-    table = np.empty((len(NEARNESS), len(ENGINES), 2))
+    """Quantiles by (nearness, engine, kind), last axis low and high; a cell without points takes those of the next wider."""
+    table = np.empty((len(NEARNESS), len(ENGINES), len(KINDS), 2))
     known = _quantiles()
     for rank in range(len(NEARNESS)):
         for e, engine in enumerate(ENGINES):
-            keys = [
-                (quantity, near, name)
-                for near in (rank, *range(rank - 1, -1, -1), *range(rank + 1, 3))
-                for name in (engine, "")
-            ]
-            table[rank, e] = next((known[key][:2] for key in keys if key in known), UNKNOWN)
+            for k, kind in enumerate(KINDS):
+                keys = [
+                    (quantity, near, *place)
+                    for near in (rank, *range(rank - 1, -1, -1), *range(rank + 1, 3))
+                    for place in ((engine, kind), ("", kind), (engine, ""), ("", ""))
+                ]
+                table[rank, e, k] = next((known[key][:2] for key in keys if key in known), UNKNOWN)
     return table
 
 
 def interval(quantity: str, batch: Batch, c: ServingCoefficients) -> tuple[Column, Column]:
     """Factors on a prediction of `quantity` (names of the validation) that bound its 80 % interval."""
     assert batch.serving is not None
-    bounds = np.exp(_table(quantity)[nearness(batch, c), batch.serving.engine])
+    bounds = np.exp(_table(quantity)[nearness(batch, c), batch.serving.engine, kind_code(batch.model)])
     return bounds[..., 0], bounds[..., 1]

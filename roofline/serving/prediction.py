@@ -39,6 +39,8 @@ DEFAULT_CHUNK = 8192.0
 MEAN_REST = 0.5  # of the step that runs when a request arrives
 # Sequences that engines run at once by default, one data-parallel rank (codes.ENGINES).
 STATIC = ENGINES.index("static_batching")
+LLAMA_CPP = ENGINES.index("llama_cpp")
+MOST_COPIES = 4.0  # batches that llama.cpp keeps under way in a pipeline
 MOST_SEQUENCES = np.array([1024.0, 2048.0, 2048.0, 64.0, 512.0])
 LATEST_YEAR = 2027.0
 
@@ -162,7 +164,8 @@ def _load(batch: Batch, where: Pools, memory: Room, static: Column) -> Load:
     others = 1.0 - 1.0 / maximum(
         pick(missing(clients), np.inf, clients), 1.0
     )  # those that arrive at a rate are all another's
-    return Load(new, output, others, clients, rate, most, chunk, static)
+    depth = pick(serving.engine == LLAMA_CPP, minimum(where.pp, MOST_COPIES), where.pp)
+    return Load(new, output, others, clients, rate, most, chunk, depth, static)
 
 
 def predict(batch: Batch, memory: Room, c: ServingCoefficients, variant: Column = 0) -> ServingSpeed:

@@ -34,6 +34,7 @@ class Load(NamedTuple):
     rate: Column  # requests/s; nan where clients are given
     most: Column  # sequences that can run at once
     chunk: Column  # tokens that one pass may carry
+    depth: Column  # passes of one prompt that can be under way at once, in the stages of a pipeline
     static: Column  # 1 where a batch starts together and ends with its longest sequence
 
 
@@ -68,7 +69,7 @@ class Steps(NamedTuple):
     prompt_work: Column  # s of these without the decode attention that rides along
     prompt_latency: Column  # s until a prompt that waits for nothing is through
     arrivals_latency: Column  # s until the prompts that arrive within a step are through together
-    rounds: Column  # passes of a prompt
+    rounds: Column  # passes of a prompt, one after the other
     busy: Column  # share of the tokens that passes could take in; of the time where prefill has GPUs of its own
 
 
@@ -100,7 +101,7 @@ def steps(k: PhaseCosts, pools: Pools, load: Load, spec: Speculation, habits: Ha
     interrupted = habits.apart * maximum(taken * (mixed.time - mixes * bare.time), 0.0)
     step = decode * (1.0 + spec.draft) + interrupted
     part = load.prompt / (carried * pools.pp)  # of a prompt in a pass
-    work, rounds = mixed.time / pools.prefill_share, maximum(load.prompt / load.chunk, 1.0)
+    work, rounds = mixed.time / pools.prefill_share, 1.0 + maximum(load.prompt / load.chunk - 1.0, 0.0) / load.depth
     # A pass that took in one prompt alone: what it carries beyond its floor falls with its tokens.
     own = minimum(load.prompt, load.chunk) / pools.prefill_ranks
     alone = mixed.floor + (mixed.time - mixed.floor) * ((alongside + own) / (alongside + prompt))

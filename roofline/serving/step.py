@@ -145,11 +145,12 @@ def costs(
         + model.indexer_layers * model.indexer_heads * model.indexer_dim * span
         + model.recurrent_layers * model.recurrent_flops * 0.5
     )
-    # Without FlashAttention the scores are written and read twice at 16 bit instead of staying on the chip.
+    # Without FlashAttention the scores are written and read twice instead of staying on the chip: at 16 bit, by llama.cpp at 32.
+    score_bytes = pick(load.engine == LLAMA_CPP, 16.0, 8.0)
     plain = indicator(maximum(levers.flash_attention_2, levers.flash_attention_3) <= 0)
     scored = model.full_layers * model.heads + model.window_layers * model.window_heads
     scored = scored * span + model.mla_layers * model.mla_heads * minimum(span, seen)
-    materialised = plain * scored * (8.0 / stream)
+    materialised = plain * scored * (score_bytes / stream)
     attention_layers = model.full_layers + model.window_layers
     # --- element-wise chains and launches ---
     unfused = indicator(maximum(levers.fused_kernels, levers.torch_compile) <= 0)

@@ -10,6 +10,7 @@ from roofline.columns import Batch, Gpu, Layout, Levers, Model, Serving
 from roofline.validation.serving_table import Run
 
 HOPPER = "Hopper"
+FLASH = {"flash_attention_2", "flash_attention_3"}
 ON = {
     "flash_attention_2",
     "fused_kernels",
@@ -63,6 +64,7 @@ def _layout(run: Run) -> Layout:
 def _levers(run: Run) -> Levers:
     names = Levers.__dataclass_fields__
     on = ON | {"flash_attention_3"} if run.gpu.architecture == HOPPER else ON
+    on = on if run.flash_attention else on - FLASH
     return Levers(**{name: float(name in on) for name in names})
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from roofline.architecture import Architecture
 from roofline.architecture import presets as catalogue
-from roofline.engine_defaults import memory_share
+from roofline.engines import memory_share
 from roofline.hardware import Gpu, presets
 from roofline.units import GIB
 from roofline.validation import tables
@@ -58,6 +58,7 @@ POOLS = re.compile(r"DISAGG prefill (\S+)x tp(\d+) dp(\d+) moe_ep(\d+); decode (
 DEPTH = re.compile(r"@ ?d(\d+)|depth[ =:]+(\d+)")
 NEW_TOKENS = re.compile(r"\bpp ?(\d+)")
 GENERATED = re.compile(r"\btg ?(\d+)")
+FLASH = re.compile(r"flash-attn True|-fa 1\b")  # llama.cpp's option, long off by default
 FILE_SIZE = re.compile(r"GGUF (?:file|size) ([\d.]+) GiB")
 MODEL_BYTES = re.compile(r"model weights (\d+) bytes")
 CHUNK = re.compile(r"max_num_batched_tokens[ =](\d+)")
@@ -108,6 +109,7 @@ class Run:
     prefill_tp: float
     decode_gpus: float
     decode_tp: float
+    flash_attention: bool
     pool_attention_dp: tuple[float, float]  # of prefill and decode instances of their own; nan elsewhere
     measured: Mapping[str, float]  # by quantity
 
@@ -204,6 +206,7 @@ def read_run(row: Row) -> Run:
         prefill_tp=0.0,
         decode_gpus=0.0,
         decode_tp=0.0,
+        flash_attention=engine != "llama_cpp" or FLASH.search(notes) is not None,
         pool_attention_dp=(math.nan, math.nan),
         measured={},
     )

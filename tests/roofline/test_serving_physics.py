@@ -224,7 +224,10 @@ def test_scattered_ranks_talk_over_the_network() -> None:
 
 def test_a_pipeline_reads_what_its_micro_batches_touch() -> None:
     """DeepSeek-R1 in two stages of eight GPUs: a token passes both, each read with half of the sequences."""
-    fp8 = {"weights": codes.WEIGHT_FORMATS.index("fp8"), "activations": codes.ACTIVATION_FORMATS.index("fp8")}
+    fp8: dict[str, Any] = {
+        "weights": codes.WEIGHT_FORMATS.index("fp8"),
+        "activations": codes.ACTIVATION_FORMATS.index("fp8"),
+    }
     staged = speed(case("deepseek-r1", "h200-sxm-141gb", tp=8, pp=2, concurrency=64.0, **fp8), plain())
     whole = speed(case("deepseek-r1", "h200-sxm-141gb", tp=8, concurrency=32.0, **fp8), plain())
     read_staged = number(staged.mbu) * number(staged.tpot_s)
