@@ -50,6 +50,9 @@ def _table(quantity: str) -> Column:
                     for place in ((engine, kind), ("", kind), (engine, ""), ("", ""))
                 ]
                 table[rank, e, k] = next((known[key][:2] for key in keys if key in known), UNKNOWN)
+    for rank in range(len(NEARNESS) - 2, -1, -1):  # what is further away is known no better
+        table[rank, ..., 0] = np.minimum(table[rank, ..., 0], table[rank + 1, ..., 0])
+        table[rank, ..., 1] = np.maximum(table[rank, ..., 1], table[rank + 1, ..., 1])
     return table
 
 
