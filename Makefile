@@ -1,4 +1,4 @@
-# run: the whole house on one port · test, lint: what CI runs · fix: format and repair · fuzz: ten minutes of damaged files · bench: the engine's speed
+# run: the whole house on one port · test, lint: what CI runs · fix: format and repair · fuzz: ten minutes of damaged files · bench: the engine's speed, beside that of peers after make peers
 PORT ?= 8000
 HOST ?= 127.0.0.1
 PYTHON ?= python3
@@ -11,7 +11,7 @@ BASE := $(call stamp,base)
 DEV := $(call stamp,dev)
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes
 
-.PHONY: run test lint fix fuzz bench locks
+.PHONY: run test lint fix fuzz bench peers locks
 
 run: $(BASE)
 	@exec $(PY) manage.py serve --host $(HOST) --port $(PORT) --end-with-parent
@@ -39,9 +39,14 @@ fuzz: $(DEV)
 bench: $(DEV)
 	$(PY) manage.py bench
 
+peers:
+	$(PYTHON) -m venv .peers
+	.peers/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/peers.txt
+
 locks: $(DEV)
 	$(VENV)/bin/pip-compile --quiet --allow-unsafe --generate-hashes --strip-extras --no-emit-find-links --no-emit-index-url --no-emit-trusted-host --output-file=requirements/base.txt requirements/base.in
 	$(VENV)/bin/pip-compile --quiet --allow-unsafe --generate-hashes --strip-extras --no-emit-find-links --no-emit-index-url --no-emit-trusted-host --output-file=requirements/dev.txt requirements/dev.in
+	$(VENV)/bin/pip-compile --quiet --allow-unsafe --generate-hashes --strip-extras --no-emit-find-links --no-emit-index-url --no-emit-trusted-host --output-file=requirements/peers.txt requirements/peers.in
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
