@@ -29,9 +29,14 @@ class OfferForm(forms.ModelForm):
         if self.instance.pk:
             self.initial["date"] = self.instance.date_stated
 
-    def _get_validation_exclusions(self) -> set[str]:
+    def validate_unique(self) -> None:
         """The date as stated is no box of its own, but part of what makes an offer the same."""
-        return super()._get_validation_exclusions() - {"date_stated"}
+        super().validate_unique()
+        if not self.errors:
+            try:
+                self.instance.validate_constraints()
+            except forms.ValidationError as error:
+                self.add_error(None, error)
 
     def clean_date(self) -> Any:
         """The first day of what is stated."""

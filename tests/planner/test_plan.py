@@ -143,13 +143,14 @@ def test_number_of_queries(client: Client, django_assert_max_num_queries: Any) -
 
 def test_what_is_missing_counts_the_share_that_an_engine_may_use() -> None:
     per_gpu = {"total_bytes": 138 * 2**30, "capacity_bytes": 80 * 2**30}
+    memory = {"per_gpu": per_gpu, "fits": False, "short_bytes": 66 * 2**30}
     serving = {
         "scenario": {"workload": "inference", "inference": {"gpu_memory_utilization": 0.9}},
-        "memory": {"per_gpu": per_gpu, "fits": False, "short_bytes": 66 * 2**30},
+        "memory": memory,
     }
     assert present.answer(serving) == (
         "Does not fit: 66.0 GiB missing on each GPU (138 GiB needed; 80.0 GiB there, of which the engine may use 90.0 %)."
     )
     assert present.parts_table(serving)[-1]["bytes"] == 66 * 2**30
-    training = {"scenario": {"workload": "training"}, "memory": serving["memory"] | {"short_bytes": 58 * 2**30}}
+    training = {"scenario": {"workload": "training"}, "memory": memory | {"short_bytes": 58 * 2**30}}
     assert "(138 GiB needed, 80.0 GiB there)" in present.answer(training)

@@ -105,7 +105,7 @@ def test_one_scenario_is_answered_as_in_an_array(model: str) -> None:
 
 @pytest.mark.parametrize("model", ["llama-3.1-8b", "deepseek-r1"])
 def test_flash_attention_spares_the_score_matrix_of_long_prompts(model: str) -> None:
-    load = {"tp": 8, "input_tokens": 32768.0, "concurrency": 4.0, "max_model_len": 65536.0}
+    load: dict[str, Any] = {"tp": 8, "input_tokens": 32768.0, "concurrency": 4.0, "max_model_len": 65536.0}
     fused, unfused = case(model, **load), case(model, **load)
     unfused.levers = levers(flash_attention_2=0.0)
     assert number(speed(unfused).ttft_s) > 1.1 * number(speed(fused).ttft_s)
@@ -202,7 +202,12 @@ def test_overload_delivers_the_capacity_whatever_the_rate() -> None:
 
 
 def test_chunks_protect_running_sequences_at_the_price_of_the_first_token() -> None:
-    load = {"input_tokens": 8000.0, "output_tokens": 500.0, "max_num_batched_tokens": 512.0, "max_model_len": 16384.0}
+    load: dict[str, Any] = {
+        "input_tokens": 8000.0,
+        "output_tokens": 500.0,
+        "max_num_batched_tokens": 512.0,
+        "max_model_len": 16384.0,
+    }
     chunked, whole = (case("llama-3.1-70b", tp=4, concurrency=32.0, **load) for _ in range(2))
     whole.levers = levers(chunked_prefill=0.0)
     on, off = speed(chunked, plain()), speed(whole, plain())
