@@ -18,6 +18,7 @@ from roofline.evaluate import Business, Evaluation, Row, evaluate, listed, rows
 from roofline.hardware import Gpu
 from roofline.intervals import Bounds, bounds
 from roofline.layouts import Candidate, Options, options
+from roofline.memory.constants import spreads
 from roofline.question import Question
 from roofline.remedies import remedies
 
@@ -199,14 +200,20 @@ def _slowdown(questions: Sequence[Question], calibration: Calibration) -> Floats
 def _order(questions: Sequence[Question], owners: NDArray[np.intp], batch: Batch, result: Evaluation) -> NDArray[Any]:
     """Rank of each candidate over the whole batch, 0 the best.
 
-    Fitting before not; of the fitting ones fewer GPUs first where their number is open, then the faster; else the
-    least memory.
+    Fitting before not, and for training those that still fit at the upper end of the memory's error before those that
+    might not; of the fitting ones fewer GPUs first where their number is open, then the faster; else the least memory.
     """
     shape = owners.shape
     fits = np.broadcast_to(result.fits, shape)
+    safe = fits
+    if questions[0].scenario.workload == "training":
+        memory = result.memory
+        safe = fits & np.broadcast_to(
+            memory.total_bytes * np.exp(spreads()["peak_memory"]) <= memory.capacity_bytes, shape
+        )
     key = np.where(fits, batch.layout.gpus, np.broadcast_to(result.memory.total_bytes, shape))
     speed = np.broadcast_to(_merit(questions, owners, result), shape)
-    order = np.lexsort((-speed, key, ~fits))
+    order = np.lexsort((-speed, key, ~safe, ~fits))
     rank = np.empty(shape, dtype=np.intp)
     rank[order] = np.arange(len(order))
     return rank

@@ -58,6 +58,8 @@ class States(NamedTuple):
     optimizer: Column
     largest_unit: Column  # parameters of the largest unit that ZeRO-3 or FSDP gathers
     step_workspace: Column  # gradients of the shard in fp32 while DeepSpeed steps
+    spread: Column  # weights that ZeRO-3 or FSDP leaves to other ranks
+    relieved: Column  # gradients and optimizer states that sharding leaves to other ranks
 
 
 def recipe_bytes(batch: Batch) -> Bytes:
@@ -126,13 +128,19 @@ def states(batch: Batch, held: Shard, layers: Column) -> States:
     table_bytes = pick(adapted, maximum(frozen_bytes, 2.0), each.weight)
     base_bytes = pick(adapted, pick(run.method == QLORA, NF4, frozen_bytes), each.weight)
     tables = held.table + held.head + held.rest
-    weights = ((dense - tables) * base_bytes + tables * table_bytes + adapters * each.weight) * dense_by[2]
+    dense_weights = (dense - tables) * base_bytes + tables * table_bytes + adapters * each.weight
+    expert_weights = held.experts * base_bytes
+    weights = dense_weights * dense_by[2] + expert_weights * experts_by[2]
     trained, trained_experts = adapters + (1.0 - frozen) * dense, (1.0 - frozen) * held.experts
     shard = trained * dense_by[0] + trained_experts * experts_by[0]
+    gradients = each.gradient * (trained * dense_by[1] + trained_experts * experts_by[1])
+    optimizer = each.optimizer * shard
     return States(
-        weights=weights + held.experts * base_bytes * experts_by[2],
-        gradients=each.gradient * (trained * dense_by[1] + trained_experts * experts_by[1]),
-        optimizer=each.optimizer * shard,
+        weights=weights,
+        gradients=gradients,
+        optimizer=optimizer,
         largest_unit=maximum((dense - tables + held.experts) / layers, maximum(held.table, held.head)),
         step_workspace=4.0 * shard * (sharded[0] & (run.framework == DEEPSPEED)),
+        spread=dense_weights + expert_weights - weights,
+        relieved=(each.gradient + each.optimizer) * (trained + trained_experts) - gradients - optimizer,
     )

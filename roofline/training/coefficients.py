@@ -36,6 +36,7 @@ from roofline.training.parameters import DEFAULTS
 Floats = NDArray[np.float64]
 PRECISIONS = len(TRAINING_PRECISIONS)
 TF32, FP16, BF16, FP8, NVFP4 = (TRAINING_PRECISIONS.index(name) for name in ("tf32", "fp16", "bf16", "fp8", "nvfp4"))
+BALANCED = ("megatron", "nemo", "maxtext")  # frameworks whose runs have balanced routing
 MAXTEXT = FRAMEWORKS.index("maxtext")
 FIRST_YEAR, LAST_YEAR = 2021.0, 2026.7  # trends are not drawn beyond the measurements
 ELEMENT_BYTES = np.array((4.0, 4.0, 2.0, 2.0, 1.0, 1.0, 0.5625))  # of an operand, by TRAINING_PRECISIONS
@@ -62,6 +63,7 @@ class Rates(NamedTuple):
     overlap: float
     wave: float
     launch: float
+    skew: Column
     grouped: Column
     grouped_width: float
     permute: Column
@@ -84,6 +86,7 @@ class TrainingCoefficients:
     integer_low: Floats  # (GPUs,) 1 where 8-bit training uses integer units
     framework: Floats  # (frameworks,)
     casts: Floats  # (precisions,)
+    skew: Floats  # (frameworks,) of the load of experts
     corrections: Corrections
 
     def __getitem__(self, name: str) -> float:
@@ -113,6 +116,7 @@ def build(
         integer_low=np.array([integer_units(gpu) for gpu in gpus]),
         framework=np.array([_by_family(values, f"framework/{name}", "framework/") for name in FRAMEWORKS]),
         casts=np.array([plain.get(f"casts_{name}", 0.0) for name in TRAINING_PRECISIONS]),
+        skew=np.array([0.0 if name in BALANCED else plain["expert_skew"] for name in FRAMEWORKS]),
         corrections=tables(cells, widths, gpus),
     )
 
@@ -173,6 +177,7 @@ def resolve(batch: Batch, c: TrainingCoefficients) -> Rates:
         overlap=c["overlap"],
         wave=c["wave"],
         launch=c["launch"],
+        skew=c.skew[training.framework],
         grouped=c["grouped"],
         grouped_width=c["grouped_width"],
         permute=c["permute"] * moe_age,

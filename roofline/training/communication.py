@@ -12,7 +12,7 @@ from roofline.ceilings import Column
 from roofline.columns import Batch
 from roofline.selection import maximum, minimum, pick
 from roofline.training.coefficients import Rates, TrainingCoefficients
-from roofline.training.work import BF16, QLORA, Shape
+from roofline.training.work import BF16, QLORA, Shape, fullest_rank
 
 COMPRESSED = 1.0 + 4.0 / 256.0  # bytes of an 8-bit gradient with a scale for each block of 256
 FP32_GRADIENT, BF16_GRADIENT = 4.0, 2.0
@@ -161,7 +161,12 @@ def communication(batch: Batch, rates: Rates, shape: Shape, c: TrainingCoefficie
     token = shape.tokens * model.hidden * BF16
     depth = model.layers / layout.pp
     blocks = 4.0 * depth  # two all-gathers and two reduce-scatters in each layer
-    routed = shape.expert_tokens * shape.expert_hidden * (BF16 + minimum(rates.element_bytes, BF16))
+    routed = (
+        fullest_rank(batch, rates)
+        * shape.expert_tokens
+        * shape.expert_hidden
+        * (BF16 + minimum(rates.element_bytes, BF16))
+    )
     dispatch = dispatched(routed, model.top_k, parallel.ep, link, c["dispatch_far"])
     moe = model.moe_layers / layout.pp
     pair = Group(

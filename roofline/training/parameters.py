@@ -46,6 +46,14 @@ PARAMETERS: tuple[Parameter, ...] = (
         "columns",
         "expert width (the smaller of its two sides) at which a grouped product reaches half of that",
     ),
+    Parameter(
+        "expert_skew",
+        0.2,
+        0.5,
+        False,
+        "1",
+        "load of the fullest rank over the mean, for each doubling of the expert-parallel ranks, where routing is not balanced",
+    ),
     Parameter("permute", 5.0, 0.5, False, "1", "passes over the routed hidden states"),
     Parameter(
         "expert_kernels", 15.0, 0.25, False, "1", "kernels that the host launches for each local expert, one pass"

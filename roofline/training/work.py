@@ -176,6 +176,12 @@ def head(batch: Batch, rates: Rates, shape: Shape) -> Operator:
     return Operator("lm_head", work, 1.0, 1.0 + shape.trained, 0.0, False, True)
 
 
+def fullest_rank(batch: Batch, rates: Rates) -> Column:
+    """Tokens of the expert-parallel rank with most of them over the mean: real routing favours some experts, and the others wait. Recipes
+    whose routing is balanced, by force in benchmarks and by an auxiliary loss in pretraining, count as even."""
+    return 1.0 + rates.skew * np.log2(batch.layout.ep)
+
+
 def experts(batch: Batch, rates: Rates, shape: Shape) -> Operator:
     """Routed experts as one grouped product a layer: each local expert's rows are padded to a tile, its weights are read."""
     model, layout = batch.model, batch.layout
@@ -186,7 +192,7 @@ def experts(batch: Batch, rates: Rates, shape: Shape) -> Operator:
     one = model.expert_matrices * shape.expert_hidden * inner
     rate = rates.peak * rates.gemm * rates.grouped * narrow / (narrow + rates.grouped_width)
     flops = 2.0 * rows * one
-    compute = (flops + TILE_ROWS * local * one) / rate
+    compute = (flops * fullest_rank(batch, rates) + TILE_ROWS * local * one) / rate
     moved = rates.element_bytes * (local * one + rows * (shape.expert_hidden + inner))
     memory = moved / (batch.gpu.bandwidth * rates.stream)
     time = overlapped(compute, memory, rates.overlap) + rates.moe_launch
@@ -206,7 +212,9 @@ def routing(batch: Batch, rates: Rates, shape: Shape) -> Operator:
     model = batch.model
     rows = shape.expert_tokens * model.top_k
     inner = model.expert_width / batch.layout.expert_tp
-    gathered = rates.permute * (shape.expert_tokens * model.hidden + rows * shape.expert_hidden)
+    gathered = rates.permute * (
+        shape.expert_tokens * model.hidden + rows * shape.expert_hidden * fullest_rank(batch, rates)
+    )
     converted = (1.5 * rates.casts) * rows * (shape.expert_hidden + inner)
     work = _streamed(BF16 * (gathered + converted), batch, rates)
     return Operator("routing", work, model.moe_layers, 2.0, shape.again, True, False)

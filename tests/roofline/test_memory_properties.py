@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from roofline.precision import (
     compute_peak,
 )
 from roofline.units import GIB
+from tests.roofline import training_cases
 from tests.roofline.memory_cases import gpu, model, serving_batch, training_batch
 
 NAMES = (
@@ -226,3 +228,22 @@ def test_lone_scenarios_are_left_as_they_are() -> None:
     serving(batch)
     assert batch.model == before
     assert model(NAMES[2]) == before
+
+
+@pytest.mark.parametrize("framework", codes.FRAMEWORKS)
+@pytest.mark.parametrize("method", codes.METHODS)
+def test_more_sharding_never_takes_more_memory(framework, method):
+    small = training_cases.config(num_hidden_layers=2, hidden_size=1024, intermediate_size=2048, num_attention_heads=8)
+    for optimizer, gpus, precision in product(range(len(codes.OPTIMIZERS)), (2.0, 64.0), ("bf16", "fp8")):
+        case = training_cases.batch(
+            small,
+            gpus=gpus,
+            tp=1,
+            framework=codes.FRAMEWORKS.index(framework),
+            method=codes.METHODS.index(method),
+            precision=codes.TRAINING_PRECISIONS.index(precision),
+            optimizer=optimizer,
+            zero_stage=np.arange(4.0),
+            seq_len=512.0,
+        )
+        assert np.all(np.diff(training(case).total_bytes) <= 1.0)
