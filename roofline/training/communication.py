@@ -174,11 +174,11 @@ def communication(batch: Batch, rates: Rates, shape: Shape, c: TrainingCoefficie
         minimum(parallel.pp.near, 2.0),
         minimum(layout.pp, 2.0) / minimum(parallel.pp.near, 2.0),
     )
-    weights, gradients = data_parallel(batch, shape, parallel, link)
+    weights, gradients = data_parallel(batch, rates, shape, parallel, link)
     return Communication(
         tp=route(parallel.tp, link).carry(token * blocks, blocks),
         cp=_context_parallel(batch, shape, parallel.cp, link),
-        ep=Traffic(2.0 * dispatch.time * moe, 2.0 * dispatch.bytes * moe, 2.0 * dispatch.latency * moe),
+        ep=Traffic((dispatch.time + dispatch.latency) * moe, dispatch.bytes * moe, 2.0 * dispatch.latency * moe),
         pp=exchanged(2.0 * token * shape.split, pair, link),
         gather=weights,
         reduce=gradients,
@@ -212,7 +212,7 @@ def adapter_parameters(batch: Batch, shape: Shape) -> Column:
     return training.lora_rank * (attention + feed_forward * (training.lora_targets > 0)) / (layout.tp * layout.pp)
 
 
-def data_parallel(batch: Batch, shape: Shape, parallel: Parallel, link: Links) -> tuple[Traffic, Traffic]:
+def data_parallel(batch: Batch, rates: Rates, shape: Shape, parallel: Parallel, link: Links) -> tuple[Traffic, Traffic]:
     """Weights gathered for one pass and gradients reduced, over the ranks that share them."""
     training, layout, levers = batch.training, batch.layout, batch.levers
     assert training is not None
@@ -220,7 +220,9 @@ def data_parallel(batch: Batch, shape: Shape, parallel: Parallel, link: Links) -
     trained = shape.trained
     plain = pick(training.gradient_dtype > 0, BF16_GRADIENT, FP32_GRADIENT)
     gradient = pick(levers.gradient_compression > 0, COMPRESSED, plain)
-    stored = pick(training.method == QLORA, NF4, BF16)
+    # Frozen weights lie in the format that they are multiplied in.
+    frozen = pick(trained > 0, BF16, minimum(rates.element_bytes, BF16))
+    stored = pick(training.method == QLORA, NF4, frozen)
     sharded = layout.zero_stage >= 3
     # ZeRO-3 gathers what is stored; ZeRO-1 and 2 only what the optimizer changed; without sharding gradients are all-reduced: twice.
     kept = pick(sharded, stored, BF16 * trained * (layout.zero_stage >= 1))
