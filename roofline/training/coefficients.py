@@ -37,6 +37,7 @@ Floats = NDArray[np.float64]
 PRECISIONS = len(TRAINING_PRECISIONS)
 TF32, FP16, BF16, FP8, NVFP4 = (TRAINING_PRECISIONS.index(name) for name in ("tf32", "fp16", "bf16", "fp8", "nvfp4"))
 BALANCED = ("megatron", "nemo", "maxtext")  # frameworks whose runs have balanced routing
+LOOPING = ("hf_trainer",)  # frameworks that compute one expert after the other
 MAXTEXT = FRAMEWORKS.index("maxtext")
 FIRST_YEAR, LAST_YEAR = 2021.0, 2026.7  # trends are not drawn beyond the measurements
 ELEMENT_BYTES = np.array((4.0, 4.0, 2.0, 2.0, 1.0, 1.0, 0.5625))  # of an operand, by TRAINING_PRECISIONS
@@ -87,6 +88,7 @@ class TrainingCoefficients:
     framework: Floats  # (frameworks,)
     casts: Floats  # (precisions,)
     skew: Floats  # (frameworks,) of the load of experts
+    loop: Floats  # (frameworks,) time of experts over that of grouped products
     corrections: Corrections
 
     def __getitem__(self, name: str) -> float:
@@ -117,6 +119,7 @@ def build(
         framework=np.array([_by_family(values, f"framework/{name}", "framework/") for name in FRAMEWORKS]),
         casts=np.array([plain.get(f"casts_{name}", 0.0) for name in TRAINING_PRECISIONS]),
         skew=np.array([0.0 if name in BALANCED else plain["expert_skew"] for name in FRAMEWORKS]),
+        loop=np.array([plain["expert_loop"] if name in LOOPING else 1.0 for name in FRAMEWORKS]),
         corrections=tables(cells, widths, gpus),
     )
 
@@ -178,7 +181,7 @@ def resolve(batch: Batch, c: TrainingCoefficients) -> Rates:
         wave=c["wave"],
         launch=c["launch"],
         skew=c.skew[training.framework],
-        grouped=c["grouped"],
+        grouped=c["grouped"] / c.loop[training.framework],
         grouped_width=c["grouped_width"],
         permute=c["permute"] * moe_age,
         moe_launch=c["moe_launch"] * moe_age,

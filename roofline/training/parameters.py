@@ -54,6 +54,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "1",
         "load of the fullest rank over the mean, for each doubling of the expert-parallel ranks, where routing is not balanced",
     ),
+    Parameter("expert_loop", 2.0, 0.5, False, "1", "experts one after the other over one grouped product"),
     Parameter("permute", 5.0, 0.5, False, "1", "passes over the routed hidden states"),
     Parameter(
         "expert_kernels", 15.0, 0.25, False, "1", "kernels that the host launches for each local expert, one pass"

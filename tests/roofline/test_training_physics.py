@@ -6,6 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roofline import codes, training
+from roofline.training.coefficients import resolve
+from roofline.training.communication import communication
 from roofline.training.pipeline import bubble_fraction, pipeline_time, slowest_stage
 from roofline.training.speed import attention_flops_per_token, model_flops_per_token
 from roofline.training.work import shape_of
@@ -184,3 +186,59 @@ def test_intervals_widen_without_measurements_near():
     assert near.low < 1 < near.high
     assert near.high / near.low < far.high / far.low
     assert near.basis > far.basis
+
+
+def test_experts_get_each_token_and_give_it_back_once():
+    case = batch(moe_config(), gpu="h100-sxm5-80gb", gpus=8.0, tp=1, ep=8.0)
+    found = coefficients()
+    shape = shape_of(case)
+    traffic = communication(case, resolve(case, found), shape, found)
+    reached = (
+        8.0 * (1.0 - (7.0 / 8.0) ** 2) * 7.0 / 8.0
+    )  # ranks that hold one of a token's two experts, but for its own
+    both_ways = 4096.0 * 4096.0 * (2.0 + 2.0)
+    assert traffic.ep.bytes == pytest.approx(32.0 * both_ways * reached, rel=1e-6)
+
+
+def test_unbalanced_routing_waits_for_the_fullest_rank():
+    spread = {
+        "model": moe_config(),
+        "gpus": 8.0,
+        "tp": 1,
+        "zero_stage": 3.0,
+        "ep": np.array([1.0, 8.0]),
+        "expert_tp": 1.0,
+    }
+    balanced, skewed = (speed(**spread, framework=codes.FRAMEWORKS.index(name)) for name in ("nemo", "fsdp"))
+    cost = [float(one.tokens_per_s[0] / one.tokens_per_s[1]) for one in (balanced, skewed)]
+    assert cost[1] > cost[0]
+
+
+def test_an_old_generation_gets_no_faster_with_new_software():
+    run = {
+        "framework_year": np.array([2022.0, 2023.0, 2024.0, 2026.0]),
+        "framework": codes.FRAMEWORKS.index("nanotron"),
+    }
+    old, new = (speed(gpu=gpu, **run) for gpu in ("a100-sxm4-80gb", "b200-sxm-180gb"))
+    assert old.mfu[1] > old.mfu[0]
+    assert old.mfu[3] == pytest.approx(float(old.mfu[2]))
+    assert np.all(np.diff(new.mfu) > 0)
+
+
+def test_sixteen_bit_training_stays_within_the_published_record():
+    for gpu, best in (("a100-sxm4-80gb", 0.63), ("mi300x", 0.45), ("h100-sxm5-80gb", 0.56), ("b200-sxm-180gb", 0.50)):
+        result = speed(
+            gpu=gpu, gpus=1024.0, tp=8, pp=8, virtual_pipeline=10.0, global_batch=1536.0, framework_year=np.nan
+        )
+        assert result.mfu < best, gpu
+
+
+def test_narrow_frozen_weights_are_gathered_narrow():
+    frozen = {
+        "method": codes.METHODS.index("lora"),
+        "zero_stage": 3.0,
+        "tp": 1,
+        "framework": codes.FRAMEWORKS.index("fsdp"),
+    }
+    wide, narrow = (speed(**frozen, precision=codes.TRAINING_PRECISIONS.index(name)) for name in ("bf16", "fp8"))
+    assert narrow.tokens_per_s > wide.tokens_per_s

@@ -115,6 +115,13 @@ def test_words_of_labels():
     assert math.isnan(software_year({"framework": "NeMo", "source_date": ""}))
 
 
+def test_rounds_without_a_stated_precision_run_in_8_bit_where_the_hardware_can():
+    blank = {"precision": "", "source": "mlcommons/training_results_v4.0"}
+    assert run(**blank).precision == "fp8"
+    assert run(**blank, gpu_slug="a100-sxm4-80gb").precision == "bf16"
+    assert run(precision="", source="someone/else").precision == "bf16"
+
+
 def test_networks_of_free_text():
     assert network_of(run(interconnect="NVLink in node; Omni-Path 4x100Gb")) == pytest.approx(50e9 / 8)
     assert network_of(run(interconnect="1600 Gbps node-node RoCE")) == pytest.approx(200e9 / 8)

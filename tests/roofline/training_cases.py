@@ -61,7 +61,7 @@ def batch(model: dict[str, Any] | None = None, gpu: str = "h100-sxm5-80gb", **ch
         "gpus": gpus,
         "dp": gpus / (parallel["tp"] * parallel["pp"] * parallel["cp"]),
         "ep": 1.0,
-        "expert_tp": 1.0 if changes.get("ep", 1) > 1 else parallel["tp"],
+        "expert_tp": 1.0 if np.max(changes.get("ep", 1)) > 1 else parallel["tp"],
         "zero_stage": 1.0,
         "virtual_pipeline": 1.0,
         "sequence_parallel": 1.0,
