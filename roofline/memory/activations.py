@@ -29,13 +29,17 @@ Column = Any
 SELECTIVE, FULL = RECOMPUTES.index("selective"), RECOMPUTES.index("full")
 # Stacks on Transformer Engine keep the inputs of 8-bit products in 8 bit; others cast them again.
 STORES_NARROW: NDArray[np.float64] = np.array([float(name in ("megatron", "nemo", "other")) for name in FRAMEWORKS])
-LLM_FOUNDRY, NANOTRON = FRAMEWORKS.index("llm_foundry"), FRAMEWORKS.index("nanotron")
+LLM_FOUNDRY = FRAMEWORKS.index("llm_foundry")
 # Stacks of GPT-3's time, whose models without gates are trained with dropout.
 DROPPING: NDArray[np.float64] = np.array([float(name in ("megatron", "deepspeed")) for name in FRAMEWORKS])
 # Stacks whose "selective" checkpointing recomputes most elementwise work and every other product, not the attention
 # core alone.
 _EAGER_NAMES = ("fsdp", "torchtitan", "llm_foundry", "hf_trainer")
 EAGER: NDArray[np.float64] = np.array([float(name in _EAGER_NAMES) for name in FRAMEWORKS])
+# Stacks whose modules run kernel by kernel, each keeping its operands: nanotron, and those that are none of the known.
+UNFUSED: NDArray[np.float64] = np.array([float(name in ("nanotron", "other")) for name in FRAMEWORKS])
+# Stacks whose loss casts the logits to fp32 and takes softmax and gradient of the copy one after the other.
+EAGER_LOSS: NDArray[np.float64] = np.array([float(name in (*_EAGER_NAMES, "other")) for name in FRAMEWORKS])
 NARROW: NDArray[np.float64] = np.array([float(name in ("fp8", "mxfp8", "nvfp4")) for name in TRAINING_PRECISIONS])
 
 
@@ -46,6 +50,7 @@ class Activations(NamedTuple):
     working: Column  # one layer recomputed, and gradients inside its feed-forward
     loss: Column  # logits, their fp32 copy and gradient
     tokens: Column  # of one micro-batch on one GPU of the context-parallel group
+    last_share: Column  # micro-batches in flight on the last stage over those on the fullest
 
 
 def attention_token_bytes(batch: Batch) -> Column:
@@ -112,7 +117,7 @@ def narrow_token_bytes(batch: Batch) -> Column:
 
 def _every_other_product(batch: Batch) -> Column:
     """What selective checkpointing of PyTorch stacks keeps beside a layer's input: attention output and half of the
-    products. One token, all layers.
+    products, none of the grouped ones of routed experts, which are no plain matrix products. One token, all layers.
     """
     model = batch.model
     attended = model.full_layers * (2.0 * model.heads * model.v_dim + 4.0 * model.heads)
@@ -128,9 +133,7 @@ def _every_other_product(batch: Batch) -> Column:
         model.mla_heads * (2.0 * model.mla_nope_dim + model.mla_rope_dim + model.mla_v_dim) + model.hidden
     )
     feed = model.mlp_layers * ((model.mlp_matrices - 1) * model.mlp_width + model.hidden)
-    feed = feed + model.moe_layers * (
-        model.top_k * ((model.expert_matrices - 1) * model.expert_width + 2.0 * model.hidden) + 2.0 * model.shared_width
-    )
+    feed = feed + model.moe_layers * 2.0 * model.shared_width
     return attended + projected + feed
 
 
@@ -156,22 +159,26 @@ def activations(batch: Batch, heaviest: Stage, constants: TrainingConstants) -> 
     scores = (
         5.0 * (heads + model.mla_layers * model.mla_heads) * layer_share * run.seq_len / tp * (1.0 - indicator(flash))
     )
-    kept = kept * pick(run.framework == NANOTRON, constants.unfused, 1.0)
+    kept = kept * (1.0 + UNFUSED[run.framework] * (constants.unfused - 1.0))
     whole = kept + scores
     chosen = kept + eager * (entry + _every_other_product(batch) * layer_share / tp - kept)
-    layer = pick(full, entry, pick(selective, chosen, whole))
-    recomputed = pick(full, 1.0, eager * selective)
+    # What is recomputed is never more than what would be kept, and a layer's own share of it is there already.
+    layer = minimum(pick(full, entry, pick(selective, chosen, whole)), whole)
+    recomputed = indicator(full | selective) * (whole - layer)
     gradients = feed * layer_share / tp
     # Rank r of p holds p - r micro-batches, p + (p - 2 r - 1) / v where v chunks of a stage are interleaved.
     chunks, rank = layout.virtual_pipeline, 1.0 - heaviest.has_table
     held = layout.pp - rank + pick(chunks > 1, (layout.pp - 1 - 2 * rank) / chunks + rank, 0.0)
-    flight = minimum(run.global_batch / (run.micro_batch * layout.dp), held)
+    batches = run.global_batch / (run.micro_batch * layout.dp)
+    flight = minimum(batches, held)
+    last = minimum(batches, pick(chunks > 1, layout.pp - (layout.pp - 1.0) / chunks, 1.0))
     eager_logit = pick(batch.levers.torch_compile > 0, constants.logit_compiled, constants.logit_eager)
-    logit = constants.logit_fused + eager * (eager_logit - constants.logit_fused)
+    logit = constants.logit_fused + EAGER_LOSS[run.framework] * (eager_logit - constants.logit_fused)
     logit = pick(run.framework == LLM_FOUNDRY, constants.logit_in_place, logit)
     return Activations(
         layers=tokens * wide * flight * (heaviest.layers * layer + heaviest.has_table * entry),
-        working=tokens * wide * (recomputed * whole + gradients),
+        working=tokens * wide * (recomputed + gradients),
         loss=tokens * model.vocab / tp * logit,
         tokens=tokens,
+        last_share=last / flight,
     )

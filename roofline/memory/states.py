@@ -5,6 +5,7 @@ Two recipes for 16-bit and narrower training (bytes of one parameter: weight + g
   else 2. DeepSpeed accumulates in fp32 beside the 16-bit gradients: g = 6;
 - FSDP stacks (PyTorch FSDP, torchtitan, llm-foundry, HF Trainer, MaxText): fp32 parameters are the master copy:
   4 + 4 + 0 + moments; fine-tuning with PyTorch FSDP tools in bf16 alone: 2 + 2 + 0 + half of the moments.
+NeMo's recipes of models with latent attention halve the moments, too (bf16).
 
 Sharding over D data-parallel ranks: stage 1 the master and moments, 2 also the gradients, 3 also the
   weights. Routed experts shard over their own group D·t/(ep·etp). Adapters (LoRA) are trained with the recipe's
@@ -38,7 +39,7 @@ LORA, QLORA = METHODS.index("lora"), METHODS.index("qlora")
 ALL_LINEAR = LORA_TARGETS.index("all_linear")
 NF4 = FORMATS["nf4"].body
 DEEPSPEED, FSDP = FRAMEWORKS.index("deepspeed"), FRAMEWORKS.index("fsdp")
-FULL_FINETUNE = METHODS.index("full_finetune")
+NEMO, FULL_FINETUNE = FRAMEWORKS.index("nemo"), METHODS.index("full_finetune")
 FP32_GRADIENTS = GRADIENT_DTYPES.index("fp32")
 
 
@@ -71,10 +72,12 @@ def recipe_bytes(batch: Batch) -> Bytes:
     pure = (1.0 - wide) * tuned
     full = maximum(wide, FP32_PARAMETERS[run.framework] - pure)
     accumulated = pick(run.gradient_dtype == FP32_GRADIENTS, pick(run.framework == DEEPSPEED, 4.0, 2.0), 0.0)
+    # NeMo's recipes of models with latent attention keep both moments in bf16.
+    halved = maximum(pure, (run.framework == NEMO) * indicator(batch.model.mla_layers > 0))
     return Bytes(
         weight=2.0 + 2.0 * full,
         gradient=2.0 + accumulated + full * (2.0 - accumulated),
-        optimizer=4.0 * (1.0 - full) * (1.0 - pure) + MOMENTS[run.optimizer] * (1.0 - 0.5 * pure),
+        optimizer=4.0 * (1.0 - full) * (1.0 - pure) + MOMENTS[run.optimizer] * (1.0 - 0.5 * halved),
     )
 
 

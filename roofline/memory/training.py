@@ -53,9 +53,9 @@ def training(batch: Batch, constants: TrainingConstants | None = None) -> Traini
     held = shard(model, layout, layout.ep * layout.expert_tp, heaviest, kv_heads(model, layout.tp))
     kept = states(batch, held, heaviest.layers)
     live = activations(batch, heaviest, constants)
-    # The loss is on the last stage, which holds one micro-batch where the first holds a pipeline full of them.
+    # The loss is on the last stage, which holds fewer micro-batches than the first.
     first = live.layers + live.working
-    last = live.layers / layout.pp + maximum(live.working, live.loss)
+    last = live.layers * live.last_share + maximum(live.working, live.loss)
     activation_bytes = maximum(first, last)
     unit = 2.0 * kept.largest_unit
     # One rank alone holds everything: there is nothing to gather.

@@ -42,6 +42,7 @@ SOURCE_DEFINITIONS = (
     ("megatron-bridge", ALLOCATED),
 )
 FP32_ACCUMULATION = "fp32 grad accumulation"
+FP32_SOURCES = ("prime-rl",)  # whose trainer keeps parameters in fp32 and reduces gradients in it (its documentation)
 # Words of notes of runs that held less than the memory model has recipes for.
 LEANER = ("states in bf16", "loss in pieces")
 REDUCED_IN_16_BIT = ("nemo",)  # recipes of NeMo and Megatron-Bridge reduce gradients in bf16
@@ -53,8 +54,8 @@ PRIOR = TrainingConstants(
     fragmentation=0.05,
     logit_fused=8.0,
     logit_in_place=4.0,
-    logit_compiled=12.0,
-    logit_eager=14.0,
+    logit_compiled=8.0,
+    logit_eager=16.0,
     workspace=0.25 * GIB,
     unfused=1.5,
     deepspeed_fragmentation=0.1,
@@ -96,6 +97,10 @@ def _compiled(run: Run) -> bool:
     return run.framework == "maxtext" or "compile" in run.row.get("notes", "").lower()
 
 
+def _accumulates_in_fp32(run: Run) -> bool:
+    return FP32_ACCUMULATION in run.row.get("notes", "") or any(name in run.source for name in FP32_SOURCES)
+
+
 def memory_batch(runs: Sequence[Run]) -> tuple[Batch, NDArray[np.intp]]:
     """The batch of `runs` with gradients as their recipes keep them, and what each row's peak counts."""
     batch = batch_of(runs)[0]
@@ -103,7 +108,7 @@ def memory_batch(runs: Sequence[Run]) -> tuple[Batch, NDArray[np.intp]]:
     bf16, fp32 = codes.GRADIENT_DTYPES.index("bf16"), codes.GRADIENT_DTYPES.index("fp32")
     chosen = [
         fp32
-        if FP32_ACCUMULATION in run.row.get("notes", "")
+        if _accumulates_in_fp32(run)
         else bf16
         if run.framework in ("deepspeed", *REDUCED_IN_16_BIT)
         else int(stated)

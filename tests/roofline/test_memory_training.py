@@ -64,6 +64,31 @@ def test_fine_tuning_in_bf16_alone() -> None:
     assert safe == (4.0, 4.0, 8.0)
 
 
+def test_recipes_of_latent_attention_keep_moments_in_bf16() -> None:
+    moonlight, llama = "deepseek-ai/DeepSeek-V3", LLAMA_8B
+    held = {
+        (framework, name): float(recipe_bytes(training_batch(name, framework=framework)).optimizer)
+        for framework in ("nemo", "megatron")
+        for name in (moonlight, llama)
+    }
+    assert held == {
+        ("nemo", moonlight): 8.0,
+        ("nemo", llama): 12.0,
+        ("megatron", moonlight): 12.0,
+        ("megatron", llama): 12.0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("framework", "compiled", "logit"), [("torchtitan", 1.0, 8), ("fsdp", 0.0, 16), ("nemo", 0.0, 8)]
+)
+def test_bytes_of_a_logit(framework: str, compiled: float, logit: int) -> None:
+    batch = training_batch(LLAMA_8B, framework=framework)
+    batch.levers.torch_compile = compiled
+    held = activations(batch, stage(batch.model, 1.0), training_constants())
+    assert held.loss == held.tokens * batch.model.vocab * logit
+
+
 @pytest.mark.parametrize(
     ("optimizer", "states"), [("adamw", 12), ("adamw_8bit", 6), ("muon", 8), ("lion", 8), ("sgd", 8), ("adafactor", 4)]
 )
@@ -117,6 +142,17 @@ def test_selective_checkpointing_of_pytorch_stacks() -> None:
         layer_bytes(training_batch(LLAMA_8B, framework="torchtitan", recompute=how)) for how in ("none", "selective")
     )
     assert 0.35 < selective / none < 0.55
+
+
+def test_grouped_products_are_recomputed() -> None:
+    """Selective checkpointing keeps plain matrix products; those of routed experts are none."""
+    experts = model("Qwen/Qwen3-30B-A3B")
+    more = replace(experts, top_k=experts.top_k * 2.0)
+    few, many = (
+        layer_bytes(training_batch(columns, framework="torchtitan", recompute="selective"))
+        for columns in (experts, more)
+    )
+    assert few == many
 
 
 def test_uneven_pipeline_stages() -> None:
