@@ -129,6 +129,7 @@ def _serving(question: Question) -> Serving:
         prefill_tp=float(get("inference.disaggregated.prefill.tp", 0)),
         decode_gpus=float(get("inference.disaggregated.decode.gpus", 0)),
         decode_tp=float(get("inference.disaggregated.decode.tp", 0)),
+        backend=codes.BACKENDS.index(get("inference.backend", "")),
         weight_bytes_override=stored_bytes(question.architecture, get("inference.weights")),
         prefill_attention_dp=float(get("inference.disaggregated.prefill.attention_dp", math.nan)),
         decode_attention_dp=float(get("inference.disaggregated.decode.attention_dp", math.nan)),

@@ -72,6 +72,7 @@ def _serving(rng: np.random.Generator, count: int) -> Serving:
     chosen = {
         "engine": np.int64(0),
         "engine_year": np.float64(np.nan),
+        "backend": np.int64(0),
         "input_tokens": rng.integers(16, 8192, count) * 1.0,
         "output_tokens": rng.integers(16, 2048, count) * 1.0,
         "concurrency": rng.integers(1, 513, count) * 1.0,

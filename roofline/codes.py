@@ -22,6 +22,8 @@ OPTIMIZERS = ("adamw", "adamw_8bit", "adafactor", "muon", "lion", "sgd")
 LORA_TARGETS = ("attention", "all_linear")
 
 ENGINES = ("vllm", "sglang", "tensorrt_llm", "llama_cpp", "static_batching")
+# Back ends of llama.cpp; blank: the usual one of the GPU's vendor, and other engines. rocblas: ROCm without hipBLASLt.
+BACKENDS = ("", "cuda", "metal", "rocm", "rocblas", "vulkan", "vulkan_amdvlk", "sycl")
 WEIGHT_FORMATS = (
     "fp32",
     "bf16",

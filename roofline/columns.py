@@ -21,7 +21,7 @@ Column = Any  # float | int | NDArray[np.floating] | NDArray[np.integer]: anythi
 # cast again in every operation.
 CODES = frozenset(
     (
-        *("code", "engine", "weights", "activations", "kv_cache"),
+        *("code", "engine", "backend", "weights", "activations", "kv_cache"),
         *("method", "framework", "precision", "gradient_dtype", "recompute", "optimizer", "lora_targets"),
     )
 )
@@ -245,7 +245,7 @@ class Training(Columns):
 class Serving(Columns):
     """A serving load.
 
-    Codes index ENGINES, WEIGHT_FORMATS, ACTIVATION_FORMATS, KV_FORMATS. Concurrency and rates are of the whole
+    Codes index ENGINES, BACKENDS, WEIGHT_FORMATS, ACTIVATION_FORMATS, KV_FORMATS. Concurrency and rates are of the whole
     system.
     """
 
@@ -273,6 +273,7 @@ class Serving(Columns):
     weight_bytes_override: (
         Column  # bytes on the disk where a checkpoint states them (quantization_config with exceptions); nan else
     )
+    backend: Column = 0  # of llama.cpp; 0: the usual one of the GPU's vendor
     prefill_attention_dp: Column = math.nan  # of a pool of its own; nan: as the layout says
     decode_attention_dp: Column = math.nan
 

@@ -3,7 +3,9 @@
 from roofline.hardware import Gpu
 from roofline.units import GIB
 
-BATCHED_TOKENS = {"vllm": 8192, "sglang": 8192, "tensorrt_llm": 8192, "llama_cpp": 2048, "static_batching": 8192}
+# Tokens of a pass; of llama.cpp n_ubatch.
+BATCHED_TOKENS = {"vllm": 8192, "sglang": 8192, "tensorrt_llm": 8192, "llama_cpp": 512, "static_batching": 8192}
+USUAL_BACKENDS = {"NVIDIA": "cuda", "Apple": "metal", "AMD": "rocm", "Intel": "sycl"}  # of llama.cpp, by vendor
 FEW_BATCHED_TOKENS = 2048
 LARGE_GPU = 70 * GIB
 UNCHUNKED_CONTEXT = 32_768  # the first vLLM prefilled whole prompts up to here
@@ -16,6 +18,11 @@ KEPT, OF_CHUNK, OF_GRAPH, OF_RANKS = 512.0, 1.5, 2.0, 4 * 128.0
 CHUNKS = ((35.0, 2048.0), (60.0, 4096.0), (160.0, 8192.0), (float("inf"), 16384.0))
 GRAPHS = ((35.0, 24.0), (60.0, 32.0), (160.0, 256.0), (float("inf"), 512.0))
 LARGE, LEAST_ON_LARGE = 60.0, 10_240.0  # GiB of a GPU on which at least so many MiB stay free
+
+
+def usual_backend(vendor: str) -> str:
+    """The back end (codes.BACKENDS) that llama.cpp is built with for GPUs of a vendor."""
+    return USUAL_BACKENDS.get(vendor, "vulkan")
 
 
 def batched_tokens(engine: str, year: float, *, memory_bytes: float, has_fp8: bool, max_model_len: float) -> int:

@@ -203,6 +203,12 @@ FIELDS: tuple[Field, ...] = (
         above_minimum=True,
     ),
     SERVE.choice("engine", "Engine", "Serving engine.", codes.ENGINES, default="vllm"),
+    SERVE.choice(
+        "backend",
+        "Back end",
+        "What llama.cpp runs on; rocblas is ROCm without hipBLASLt. Left out: the usual one of the GPU's vendor.",
+        codes.BACKENDS[1:],
+    ),
     SERVE.text("engine_version", "Engine version", "Memory and scheduling habits follow the version."),
     SERVE.integer("input_tokens", "Input", "Mean prompt length.", 1, MOST_TOKENS, unit="tokens", default=1024),
     SERVE.integer("output_tokens", "Output", "Mean length of an answer.", 1, MOST_TOKENS, unit="tokens", default=256),

@@ -8,7 +8,7 @@ from typing import Any
 from roofline import codes, rules
 from roofline.architecture import Architecture, UnsupportedArchitecture, named_format
 from roofline.columns import Model
-from roofline.engines import batched_tokens, memory_share
+from roofline.engines import batched_tokens, memory_share, usual_backend
 from roofline.errors import ScenarioError
 from roofline.fields import FIELDS
 from roofline.hardware import Gpu
@@ -151,6 +151,10 @@ def _complete_serving(question: Question) -> None:
         scenario.values["optimizations"] = (*scenario.get("optimizations"), "flash_attention_3")
     if scenario.origins["inference.gpu_memory_utilization"] == "default":
         scenario.values["inference.gpu_memory_utilization"] = memory_share(scenario.get("inference.engine"), gpu)
+    if scenario.get("inference.engine") == "llama_cpp":
+        _default(scenario, "inference.backend", usual_backend(gpu.vendor))
+    elif scenario.get("inference.backend"):
+        question.warn("does_not_apply", "inference.backend", "Only llama.cpp has back ends: this changes nothing.")
     stored = question.architecture.quantization
     named = "" if stored else named_format(question.architecture.name)
     if named and "inference.weights" not in scenario.values:

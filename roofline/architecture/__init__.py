@@ -3,7 +3,7 @@
 from roofline.architecture.checkpoint import checkpoint_bytes, quantized_params
 from roofline.architecture.errors import InvalidConfig, UnknownModel, UnsupportedArchitecture
 from roofline.architecture.hints import from_hint
-from roofline.architecture.labels import labelled, named_format, stated_size, words
+from roofline.architecture.labels import labelled, named_format, stated_active, stated_size, words
 from roofline.architecture.layers import Attention, FeedForward, Layer, LayerGroup, Recurrent
 from roofline.architecture.model import Architecture
 from roofline.architecture.parse import parse
@@ -32,6 +32,7 @@ __all__ = [
     "presets",
     "quantized_params",
     "resolve",
+    "stated_active",
     "stated_size",
     "typical",
     "words",

@@ -162,10 +162,22 @@ def stated_size(label: str) -> Size | None:
     >>> stated_size("Some-MoE-80B-A3B-Instruct-FP8"), stated_size("MPT-350M").total
     (Size(total=80.0, active=3.0), 0.35)
     """
-    total = active = math.nan
-    for word in re.split(r"[\s/_():\-]+", label.lower()):
+    total = math.nan
+    for word in _parts(label):
         if found := TOTAL.fullmatch(word):
             total = float(found[1]) * UNITS[found[2]] if math.isnan(total) else total
-        elif found := ACTIVE.fullmatch(word):
-            active = float(found[1])
-    return None if math.isnan(total) else Size(total, active)
+    return None if math.isnan(total) else Size(total, stated_active(label))
+
+
+def stated_active(label: str) -> float:
+    """The active parameters that a name states, 10^9; nan where it states none.
+
+    >>> stated_active("Hunyuan-A13B-Instruct")
+    13.0
+    """
+    found = [match for word in _parts(label) if (match := ACTIVE.fullmatch(word))]
+    return float(found[-1][1]) if found else math.nan
+
+
+def _parts(label: str) -> list[str]:
+    return re.split(r"[\s/_():\-]+", label.lower())

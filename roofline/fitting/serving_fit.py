@@ -35,6 +35,7 @@ TARGETS: Mapping[str, tuple[str, float]] = {
     "server_ttft": ("ttft_s", 0.3),
 }
 UNSTATED = ("mlperf",)  # variants that leave lengths and layout open: they say nothing of the engine
+EMULATED = ("emulated",)  # formats without kernels of their own, whose cost is not that of the format
 MOST_POINTS = 5
 STEP = 0.02  # of a difference, in standard deviations of the prior
 NOISE = 0.12  # logarithm: below it errors count quadratically, beyond it linearly
@@ -123,7 +124,7 @@ def _thinned(p: Problem, used: NDArray[np.bool_]) -> tuple[Problem, Array]:
     cells: dict[Any, list[int]] = {}
     for at in np.flatnonzero(used):
         run = p.runs[p.rows[at]]
-        if p.quantity[at] in TARGETS and run.variant not in UNSTATED:
+        if p.quantity[at] in TARGETS and run.variant not in (*UNSTATED, *EMULATED):
             key = (run.model, run.gpu.slug, run.gpus, run.engine, run.formats.weights, run.variant, p.quantity[at])
             cells.setdefault(key, []).append(int(at))
     kept, weight = [], []

@@ -5,7 +5,7 @@
 
 from typing import NamedTuple
 
-from roofline.codes import ENGINES
+from roofline.codes import BACKENDS, ENGINES
 
 
 class Prior(NamedTuple):
@@ -29,6 +29,16 @@ def _engines(name: str, values: tuple[float, ...], spread: float, source: str) -
 
 def _levels(name: str, values: dict[str, float], spread: float, source: str) -> list[Prior]:
     return [Prior(name, level, value, spread, source) for level, value in values.items()]
+
+
+def _backends(name: str, values: dict[str, float], spread: float, *, of_cuda: float = 0.0) -> list[Prior]:
+    """Against CUDA, which the other coefficients are of; SYCL is not measured. rocBLAS has own values only of products."""
+    fixed = {"cuda": of_cuda, "sycl": 0.0}
+    return [
+        Prior(name, backend, values.get(backend, 1.0), fixed.get(backend, spread), "llama-bench of several back ends")
+        for backend in BACKENDS[1:]
+        if backend != "rocblas" or name in ("backend_compute", "backend_attention")
+    ]
 
 
 FAMILIES = (
@@ -113,5 +123,14 @@ PRIORS: tuple[Prior, ...] = (
     Prior("eager_launch_s", "", 9e-6, 0.0, "host launch of a kernel without a CUDA graph"),
     Prior("handoff_s", "", 0.03, 1.0, TRIAL),
     Prior("state_memory", "", 0.5, 0.4, OPERATORS),
+    Prior("unpacking", "", 0.77, 0.2, "llama-bench of the same model in 16 and 4 bit"),
+    *_backends("backend_compute", {"rocblas": 0.3, "vulkan": 0.8, "vulkan_amdvlk": 0.6, "sycl": 0.6}, 0.4),
+    *_backends("backend_bf16", {"vulkan": 0.5, "vulkan_amdvlk": 0.3}, 0.4),
+    *_backends("backend_memory", {"sycl": 0.8}, 0.15),
+    *_backends(
+        "backend_attention", {"rocm": 0.5, "rocblas": 0.3, "vulkan": 0.5, "vulkan_amdvlk": 0.3, "sycl": 0.5}, 0.5
+    ),
+    *_backends("backend_kv", {"rocm": 0.7, "vulkan": 0.7, "vulkan_amdvlk": 0.7, "sycl": 0.5}, 0.5),
+    *_backends("backend_plain", dict.fromkeys(BACKENDS[1:], 0.3), 0.6, of_cuda=0.6),
     Prior("small_gemm_rows", "", 4.0, 0.5, OPERATORS),
 )

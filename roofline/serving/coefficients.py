@@ -15,9 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roofline.catalogues import PerCatalogue
-from roofline.codes import ENGINES, WEIGHT_FORMATS
+from roofline.codes import BACKENDS, ENGINES, WEIGHT_FORMATS
 from roofline.coefficients import family
+from roofline.columns import Batch
+from roofline.engines import usual_backend
 from roofline.hardware import Gpu
+from roofline.selection import pick, some
 from roofline.serving import corrections
 from roofline.serving.corrections import Corrections
 from roofline.serving.formats import COMPUTE_TYPES
@@ -45,9 +48,11 @@ SCALARS = (
     "eager_launch_s",  # launch by the host, without a CUDA graph
     "handoff_s",  # s to hand a prompt's cache over from a prefill pool, beside its bytes
     "state_memory",  # share of the streaming bandwidth that recurrent state reaches
+    "unpacking",  # what llama.cpp's products of packed weights reach against those of 16-bit weights
     "small_gemm_rows",  # rows at which a GEMM of few rows reaches half of its efficiency
 )
 REFERENCE_YEAR = 2026.0
+LLAMA_CPP = ENGINES.index("llama_cpp")
 
 
 class OfGpu(NamedTuple):
@@ -80,6 +85,18 @@ class OfEngine(NamedTuple):
     engine_memory: Any  # the same of memory
 
 
+class OfBackend(NamedTuple):
+    """Columns looked up by back end of llama.cpp, against CUDA's; 1 for other engines."""
+
+    backend_compute: Any  # share of the matrix rate
+    backend_bf16: Any  # share of that with BF16 weights
+    backend_memory: Any  # share of the bandwidth
+    backend_attention: Any  # rate of prefill attention
+    backend_kv: Any  # bandwidth of decode attention
+    backend_plain: Any  # share of that without FlashAttention
+
+
+NO_BACKEND = OfBackend(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 BY_ENGINE = OfEngine._fields
 
 
@@ -94,12 +111,28 @@ class ServingCoefficients:
     link_s: Array  # (links,): s for each collective
     rank_s: Array  # (links,): s for each further rank
     engine: Array  # (fields of BY_ENGINE, engines)
+    backend: Array  # (fields of OfBackend, back ends of llama.cpp)
+    usual_backend: NDArray[np.intp]  # (GPUs,): code of the back end where a scenario names none
     scalar: Mapping[str, float]
     corrections: Corrections | None = None
 
     def of_engine(self, engine: Any) -> "OfEngine":
         """Coefficients of each scenario's engine, by code."""
         return OfEngine(*self.engine.take(engine, axis=1))
+
+    def backend_of(self, batch: Batch) -> Any:
+        """Code of each scenario's back end; 0 for other engines than llama.cpp."""
+        load = batch.serving
+        assert load is not None
+        ours = load.engine == LLAMA_CPP
+        if not some(ours):
+            return 0
+        named = pick(load.backend > 0, load.backend, self.usual_backend[batch.gpu.code])
+        return pick(ours, named, 0)
+
+    def of_backend(self, backend: Any) -> "OfBackend":
+        """Coefficients of each scenario's back end, by code."""
+        return OfBackend(*self.backend.take(backend, axis=1)) if some(backend) else NO_BACKEND
 
     def of_gpu(self, code: Any) -> "OfGpu":
         """Coefficients of each scenario's GPU, by position in the catalogue."""
@@ -130,8 +163,17 @@ def build(values: Values, gpus: Sequence[Gpu]) -> ServingCoefficients:
         link_s=np.array([values["link_s", link] for link in LINKS]),
         rank_s=np.array([values["rank_s", link] for link in LINKS]),
         engine=np.array([[values[name, engine] for engine in ENGINES] for name in BY_ENGINE]),
+        backend=np.array([[1.0, *(values[name, level] for level in _levels_of(name))] for name in OfBackend._fields]),
+        usual_backend=np.array([BACKENDS.index(usual_backend(gpu.vendor)) for gpu in gpus]),
         scalar={name: values[name, ""] for name in SCALARS},
     )
+
+
+def _levels_of(name: str) -> list[str]:
+    """The back ends whose value each back end takes: rocBLAS multiplies matrices, the rest is ROCm's."""
+    if name in ("backend_compute", "backend_attention"):
+        return list(BACKENDS[1:])
+    return ["rocm" if backend == "rocblas" else backend for backend in BACKENDS[1:]]
 
 
 @cache

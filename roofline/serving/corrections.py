@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from roofline.codes import ENGINES, WEIGHT_FORMATS
+from roofline.codes import BACKENDS, ENGINES, WEIGHT_FORMATS
 from roofline.coefficients import family
 from roofline.columns import Model
 from roofline.hardware import Gpu
@@ -28,23 +28,17 @@ Column = Any
 QUANTITIES = ("decode", "saturated", "ttft", "ttft_open", "prefill")  # of time; a rate is its inverse
 DECODE, SATURATED, TTFT, TTFT_OPEN, PREFILL = range(len(QUANTITIES))
 KINDS = ("dense", "moe", "mla", "hybrid")
-# How a point was measured: with which back end or benchmark. A scenario has none, or "open" where it gives a request rate.
+# How a point was measured: with which benchmark or back end. A scenario has its back end, or "open" where it gives a request rate.
 VARIANTS = (
     "",
     "sweep",
     "mlperf",
     "static",
-    "rocm",
-    "hip",
-    "rocwmma",
-    "vulkan",
-    "vulkan_radv",
-    "vulkan_amdvlk",
-    "cuda",
-    "metal",
-    "sycl",
+    "emulated",
     "open",
+    *BACKENDS[1:],
 )
+FIRST_BACKEND = VARIANTS.index(BACKENDS[1])
 OPEN = VARIANTS.index("open")
 FEATURES = ("intercept", "first", "second", "third", "fourth")  # an offset and the shares of SHARES
 # Which parts of a time the slopes of a quantity belong to, and what is taken off each share so that offsets speak of a usual case.

@@ -193,6 +193,8 @@ def measured_factors(s: Scene, state: Steps, variant: Column) -> Factors:
     kind = corrections.kind_code(s.batch.model)
     saturated, arriving = s.load.clients == np.inf, s.load.rate >= 0.0
     variant = pick(arriving & np.equal(variant, 0), corrections.OPEN, variant) if some(arriving) else variant
+    backend = s.coefficients.backend_of(s.batch)
+    variant = pick(backend > 0, corrections.FIRST_BACKEND + backend - 1, variant) if some(backend > 0) else variant
     place = corrections.Place(
         serving.engine, gpu.code, table.model_index(s.batch.model, kind), serving.weights, variant, kind
     )

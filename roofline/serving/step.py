@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from roofline.codes import ENGINES
+from roofline.codes import ENGINES, WEIGHT_FORMATS
 from roofline.columns import Batch
-from roofline.selection import indicator, maximum, minimum, pick
+from roofline.selection import indicator, maximum, minimum, pick, some
 from roofline.serving.coefficients import FAST, NETWORK, PCIE, OfEngine, ServingCoefficients
 from roofline.serving.formats import HALF, Formats
 
@@ -26,6 +26,8 @@ EVERYTHING = 1e12  # tokens that attention sees where nothing limits it
 MOST_BANDWIDTH = 0.97  # of what memory can stream, and of a peak: no engine reaches more
 MOST_PEAK = 0.95
 LLAMA_CPP = ENGINES.index("llama_cpp")
+BF16 = WEIGHT_FORMATS.index("bf16")
+PACKED = np.array([name not in ("fp32", "bf16", "fp16") for name in WEIGHT_FORMATS])
 
 
 class Shape(NamedTuple):
@@ -88,13 +90,19 @@ def costs(
     assert load is not None
     k, tp = c.scalar, shape.tp
     of_gpu = c.of_gpu(gpu.code)
-    stream = gpu.bandwidth * minimum(of_gpu.memory * own.engine_memory, MOST_BANDWIDTH)
+    back = c.of_backend(c.backend_of(batch))
+    ours = load.engine == LLAMA_CPP
+    stream = gpu.bandwidth * minimum(of_gpu.memory * own.engine_memory * back.backend_memory, MOST_BANDWIDTH)
     weights = stream * c.stream[load.weights]
     # llama.cpp accumulates in 16 bit (or in integers), which GeForce runs at twice the rate.
-    accumulate = pick(load.engine == LLAMA_CPP, of_gpu.accumulate, 1.0)
-    attention_rate = f.attention_peak * _reached(c.compute[gpu.code, f.attention_type], own, accumulate)
-    feed_rate = f.feed_peak * _reached(c.compute[gpu.code, f.feed_type], own, accumulate)
-    half_rate = f.half_peak * _reached(c.compute[gpu.code, HALF], own, accumulate)
+    accumulate = pick(ours, of_gpu.accumulate, 1.0)
+    rate = accumulate
+    if some(ours):
+        unpacked = pick(PACKED[load.weights], k["unpacking"], pick(load.weights == BF16, back.backend_bf16, 1.0))
+        rate = accumulate * pick(ours, back.backend_compute * unpacked, 1.0)
+    attention_rate = f.attention_peak * _reached(c.compute[gpu.code, f.attention_type], own, rate)
+    feed_rate = f.feed_peak * _reached(c.compute[gpu.code, f.feed_type], own, rate)
+    half_rate = f.half_peak * _reached(c.compute[gpu.code, HALF], own, rate)
     # Shares of it stay below 1.
     attention_peak = f.half_peak * minimum(of_gpu.compute * own.engine_compute * accumulate, 1.9)
 
@@ -135,19 +143,21 @@ def costs(
         + model.indexer_layers * model.indexer_heads * model.indexer_dim * context
     )
     fa3 = 1.0 / pick(levers.flash_attention_3 > 0, 1.0, of_gpu.fa3)
+    # llama.cpp attends to the compressed cache in prompts too.
     prompt = (
         full_unit * model.heads * span
         + window_unit * model.window_heads * minimum(span, model.window)
         + model.mla_layers
         * model.mla_heads
-        * (model.mla_nope_dim + model.mla_rope_dim + model.mla_v_dim)
+        * pick(ours, latent + model.mla_kv_rank, model.mla_nope_dim + model.mla_rope_dim + model.mla_v_dim)
         * minimum(span, seen)
         + model.indexer_layers * model.indexer_heads * model.indexer_dim * span
         + model.recurrent_layers * model.recurrent_flops * 0.5
     )
     # Without FlashAttention the scores are written and read twice instead of staying on the chip: at 16 bit, by llama.cpp at 32.
-    score_bytes = pick(load.engine == LLAMA_CPP, 16.0, 8.0)
+    score_bytes = pick(ours, 16.0, 8.0)
     plain = indicator(maximum(levers.flash_attention_2, levers.flash_attention_3) <= 0)
+    kv_share = back.backend_kv * pick(ours & (plain > 0), back.backend_plain, 1.0)
     scored = model.full_layers * model.heads + model.window_layers * model.window_heads
     scored = scored * span + model.mla_layers * model.mla_heads * minimum(span, seen)
     materialised = plain * scored * (score_bytes / stream)
@@ -181,10 +191,11 @@ def costs(
         tile=k["moe_tile"],
         head_row=2.0 * head / half_rate,
         head_read=head * f.head_bytes / stream,
-        decode_memory=read / (stream * k["kv_memory"]) + state / (stream * k["state_memory"]),
+        decode_memory=read / (stream * k["kv_memory"] * kv_share) + state / (stream * k["state_memory"]),
         decode_compute=2.0 * scores / (tp * attention_peak * k["decode_attention"]),
         decode_latency=k["kv_head_s"] * (attention_layers * kv_heads + model.mla_layers),
-        prompt_token=2.0 * prompt / (tp * attention_peak * k["prefill_attention"] * fa3) + materialised / tp,
+        prompt_token=2.0 * prompt / (tp * attention_peak * k["prefill_attention"] * fa3 * back.backend_attention)
+        + materialised / tp,
         element_token=element_token,
         wire_token=wire,
         network=link,

@@ -106,7 +106,8 @@ def sized(row: Row) -> Architecture:
     said = architecture.stated_size(name) or architecture.stated_size(row.get("model_name", ""))
     if said is not None:
         total = said.total if math.isnan(total) else total
-        active = said.active if math.isnan(active) else active
+    if math.isnan(active):
+        active = architecture.stated_active(name)
     if math.isnan(active):
         active = next((size for word, size in ACTIVE_SIZES.items() if word in name.lower()), math.nan)
     try:

@@ -92,6 +92,7 @@ def _serving(run: Run) -> Serving:
         prefill_tp=run.prefill_tp,
         decode_gpus=run.decode_gpus,
         decode_tp=run.decode_tp,
+        backend=codes.BACKENDS.index(run.variant) if run.engine == "llama_cpp" else 0,
         weight_bytes_override=run.file_bytes if run.file_bytes > 0 else math.nan,
         prefill_attention_dp=run.pool_attention_dp[0],
         decode_attention_dp=run.pool_attention_dp[1],

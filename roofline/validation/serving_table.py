@@ -10,13 +10,14 @@ from pathlib import Path
 
 from roofline.architecture import Architecture
 from roofline.architecture import presets as catalogue
-from roofline.engines import memory_share
+from roofline.engines import BATCHED_TOKENS, memory_share
 from roofline.hardware import Gpu, presets
 from roofline.units import GIB
 from roofline.validation import tables
 from roofline.validation.gpu_labels import gpu_labelled
 from roofline.validation.model_labels import UnderSpecified, configured, named, sized, stored_format
 from roofline.validation.residuals import source_name
+from roofline.validation.serving_backends import variant
 from roofline.validation.serving_formats import Formats, formats_of
 from roofline.versions import release_year
 
@@ -30,7 +31,6 @@ EVERYTHING_QUEUED = math.inf
 # Share of a prompt that earlier turns of its conversation have left in the cache, where a source does not say how much: what the rise of
 # TPOT with the request rate tells of inference-perf's multi-turn runs.
 MULTI_TURN_HIT = 0.5
-MICRO_BATCH = 512.0  # tokens that llama.cpp takes in one pass by default (n_ubatch)
 MLPERF_LENGTHS = {  # public mean prompt and answer lengths of the data sets, tokens
     "cnn-dailymail": (870.0, 128.0),
     "openorca+gsm8k+mbxp": (330.0, 145.0),
@@ -67,7 +67,6 @@ UTILIZATION = re.compile(r"gpu_mem_util[ =]([\d.]+)")
 SHARED_PREFIX = re.compile(r"shared system prompt (\d+)")
 MONTH = re.compile(r"(20\d\d)(?:-(\d\d))?")
 DATASET = re.compile(r"dataset: ([^;,]*)")
-BACKEND = re.compile(r"(vulkan_radv|vulkan_amdvlk|vulkan|rocwmma|hip|rocm|metal|cuda|sycl)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +184,7 @@ def read_run(row: Row) -> Run:
         gpu=gpu,
         gpus=gpus,
         engine=engine,
-        variant=_variant(row, engine),
+        variant=variant(row, engine, gpu),
         year=software_year(row, engine),
         formats=formats,
         tp=1.0,
@@ -198,7 +197,7 @@ def read_run(row: Row) -> Run:
         concurrency=math.nan,
         request_rate=math.nan,
         prefix_hit=0.0,
-        chunk=_or(_found(CHUNK, notes), MICRO_BATCH if engine == "llama_cpp" else 8192.0),
+        chunk=_or(_found(CHUNK, notes), float(BATCHED_TOKENS[engine])),
         sequences=_found(SEQUENCES, notes),
         utilization=_or(_found(UTILIZATION, notes), memory_share(engine, gpu)),
         file_bytes=_file_bytes(notes),
@@ -225,19 +224,6 @@ def engine_of(label: str) -> str:
     """
     lowered = label.lower()
     return next((name for word, name in ENGINE_WORDS if word in lowered), "vllm")
-
-
-def _variant(row: Row, engine: str) -> str:
-    if engine == "llama_cpp":
-        found = BACKEND.findall(row.get("engine", "").lower())
-        return found[-1] if found else ""
-    if "gap-analysis" in row.get("notes", ""):
-        return "sweep"
-    if "MLPerf" in row.get("notes", ""):
-        return "mlperf"
-    if any(word in row.get("scenario", "") for word in ("request rate", "server")):
-        return "open"
-    return "static" if "static batch" in row.get("notes", "") else ""
 
 
 def software_year(row: Row, engine: str) -> float:

@@ -239,6 +239,30 @@ def test_a_pipeline_reads_what_its_micro_batches_touch() -> None:
     assert read_staged == pytest.approx(number(whole.mbu) * number(whole.tpot_s), rel=1e-3)
 
 
+def prompts(backend: str, model: str = "llama-2-7b", **load: Any) -> float:
+    llama = {"engine": codes.ENGINES.index("llama_cpp"), "max_num_batched_tokens": 512.0, "concurrency": 1.0}
+    told = llama | {"backend": codes.BACKENDS.index(backend), "max_model_len": 65536.0} | load
+    return number(speed(case(model, "ryzen-ai-max-395", **told), plain()).prefill_tokens_per_s)
+
+
+def test_back_ends_of_llama_cpp_differ() -> None:
+    """Llama-2-7B on a Ryzen AI Max 395, 512 tokens: hipBLASLt makes three times what rocBLAS does; ROCm is the usual one."""
+    q4 = codes.WEIGHT_FORMATS.index("q4_0")
+    usual, tuned, untuned, vulkan = (
+        prompts(name, input_tokens=512.0, weights=q4) for name in ("", "rocm", "rocblas", "vulkan")
+    )
+    assert usual == tuned
+    assert 2.0 < tuned / untuned < 5.0
+    assert untuned < vulkan < tuned
+
+
+def test_packed_weights_cost_llama_cpp_arithmetic() -> None:
+    q4, half = (
+        prompts("rocm", input_tokens=512.0, weights=codes.WEIGHT_FORMATS.index(name)) for name in ("q4_0", "fp16")
+    )
+    assert 0.6 < q4 / half < 1.0
+
+
 def test_a_lone_arrival_waits_for_nobody() -> None:
     """At a vanishing rate TPOT is that of one sequence and TTFT that of its own pass."""
     rare = speed(case(concurrency=np.nan, request_rate=1e-4, input_tokens=4000.0), plain())

@@ -97,6 +97,49 @@ def test_depth_stands_in_the_notes() -> None:
     assert (decode.input_tokens, decode.output_tokens, decode.measured) == (4096.0, 32.0, {"batch1_tokens_per_s": 20.0})
 
 
+@pytest.mark.parametrize(
+    ("engine", "notes", "gpu", "backend"),
+    [
+        ("llama.cpp", "", "h100-sxm5-80gb", "cuda"),
+        ("llama.cpp", "", "m2-ultra", "metal"),
+        ("llama.cpp ROCm (rocm7-nightlies)", "", "ryzen-ai-max-395", "rocm"),
+        ("llama.cpp-rocwmma", "flags -fa 1  hipblaslt=1; model weights", "ryzen-ai-max-395", "rocm"),
+        ("llama.cpp-hip", "flags   hipblaslt=; model weights", "ryzen-ai-max-395", "rocblas"),
+        ("llama.cpp Vulkan (vulkan_radv)", "", "ryzen-ai-max-395", "vulkan"),
+        ("llama.cpp Vulkan (vulkan_amdvlk)", "", "ryzen-ai-max-395", "vulkan_amdvlk"),
+    ],
+)
+def test_back_ends_are_read_from_labels_and_flags(engine: str, notes: str, gpu: str, backend: str) -> None:
+    assert read(engine=engine, notes=notes, gpu_slug=gpu, gpu="").variant == backend
+
+
+def test_formats_without_kernels_say_nothing_of_the_engine() -> None:
+    assert read(engine="torchao (gpt-fast generate)", quant_method="uintx-4-64-hqq").variant == "emulated"
+    assert read(engine="torchao (gpt-fast generate)", quant_method="int8dq").variant == "emulated"
+    assert read(engine="torchao (gpt-fast generate)", quant_method="int8wo").variant == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "total", "active"),
+    [
+        ("Hunyuan-A13B-Instruct-UD-Q6_K_XL", 80.39, 12.75),
+        ("dots.llm1.inst-UD-Q4_K_XL", 142.77, 14.0),
+        ("GLM-4.7-Flash-BF16", 29.94, 3.9),
+        ("Ministral-3-14B-Instruct-2512-BF16", 13.51, 13.51),
+    ],
+)
+def test_public_models_have_the_size_that_their_files_state(name: str, total: float, active: float) -> None:
+    model = read(model_id="", model_name=name).architecture
+    assert model.total_params / 1e9 == pytest.approx(total, abs=0.006)
+    assert model.active_params / 1e9 == pytest.approx(active, rel=0.01)
+
+
+def test_active_parameters_in_a_name_make_a_mixture() -> None:
+    model = read(model_id="", model_name="Other-A7B-Chat", params_b="60").architecture
+    assert model.total_params / 1e9 == pytest.approx(60, rel=0.01)
+    assert model.active_params / 1e9 == pytest.approx(7, rel=0.02)
+
+
 def test_llama_cpp_splits_layers() -> None:
     run = read(engine="llama.cpp", n_gpus="4", tp="")
     assert (run.tp, run.pp, run.dp) == (1.0, 4.0, 1.0)
