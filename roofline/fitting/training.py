@@ -36,7 +36,7 @@ FULL_STEPS, FEW_STEPS = 14, 6
 KAPPA = (60.0, 60.0, 2.0, 1.0, 1.0)  # runs' worth of doubt at each level of corrections
 LARGEST_RESIDUAL = 0.5
 COVERED = 0.8  # share of measurements that an interval holds
-FEWEST = 12  # residuals that a quantile needs
+FEWEST = 30  # residuals that a quantile needs
 SOURCE = "fit to data/measurements/training.csv"
 FAMILY_MEANINGS = {
     "gemm": "share of the dense peak that large matrix products reach",

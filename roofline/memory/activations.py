@@ -29,7 +29,7 @@ Column = Any
 SELECTIVE, FULL = RECOMPUTES.index("selective"), RECOMPUTES.index("full")
 # Stacks on Transformer Engine keep the inputs of 8-bit products in 8 bit; others cast them again.
 STORES_NARROW: NDArray[np.float64] = np.array([float(name in ("megatron", "nemo", "other")) for name in FRAMEWORKS])
-LLM_FOUNDRY = FRAMEWORKS.index("llm_foundry")
+LLM_FOUNDRY, OTHER = FRAMEWORKS.index("llm_foundry"), FRAMEWORKS.index("other")
 # Stacks of GPT-3's time, whose models without gates are trained with dropout.
 DROPPING: NDArray[np.float64] = np.array([float(name in ("megatron", "deepspeed")) for name in FRAMEWORKS])
 # Stacks whose "selective" checkpointing recomputes most elementwise work and every other product, not the attention
@@ -159,7 +159,9 @@ def activations(batch: Batch, heaviest: Stage, constants: TrainingConstants) -> 
     scores = (
         5.0 * (heads + model.mla_layers * model.mla_heads) * layer_share * run.seq_len / tp * (1.0 - indicator(flash))
     )
-    kept = kept * (1.0 + UNFUSED[run.framework] * (constants.unfused - 1.0))
+    # Among the unknown ones those with fused kernels keep what the known ones keep.
+    plain = UNFUSED[run.framework] * (1.0 - batch.levers.fused_kernels * (run.framework == OTHER))
+    kept = kept * (1.0 + plain * (constants.unfused - 1.0))
     whole = kept + scores
     chosen = kept + eager * (entry + _every_other_product(batch) * layer_share / tp - kept)
     # What is recomputed is never more than what would be kept, and a layer's own share of it is there already.

@@ -39,7 +39,7 @@ LORA_RANK = re.compile(r"(?:LoRA r|rank[ =])(\d+)", re.IGNORECASE)
 PIPELINED = re.compile(r"1F1B|PP/EP degree not printed")
 UNUSABLE = ("OUTLIER", "WARNING", "SUSPECT", "PROXY", "truncated")  # words in the notes of rows that no fit may use
 MOST_CHUNKS = 12.0
-FUSED_LABELS = ("unsloth", "llm.c", "automodel", "xtuner")
+FUSED_LABELS = ("unsloth", "llm.c", "automodel", "xtuner", "internevo")
 SHARDING = ("fsdp", "torchtitan", "llm_foundry", "maxtext")
 OPTIMIZER_SHARDING = ("nemo", "megatron", "nanotron", "deepspeed", "other")
 METHOD_WORDS = {"full-ft": "full_finetune", "sft": "full_finetune", "lora": "lora", "qlora": "qlora"}
