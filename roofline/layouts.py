@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from roofline import codes
 from roofline.columns import Model
 from roofline.fields import MOST_GPUS
-from roofline.rules import heads_divide, tp_divides
+from roofline.rules import heads_divide, most_chunks, tp_divides
 from roofline.scenario import Scenario
 
 MICRO_BATCHES = (1, 2, 4, 8)
@@ -285,7 +285,7 @@ def _virtual_stages(asked: Asked, base: Candidate, micro_batches: int) -> list[i
     micro-batches."""
     if asked.virtual_pipeline:
         return [asked.virtual_pipeline]
-    finest = min(-(-asked.layers // base.pp), MOST_CHUNKS)
+    finest = min(most_chunks(base.pp, asked.layers), MOST_CHUNKS)
     rounds, odd = divmod(micro_batches, base.pp)
     return [1, finest] if base.pp > 1 and finest > 1 and not odd and rounds <= MOST_ROUNDS else [1]
 

@@ -116,6 +116,17 @@ def test_layouts_that_contradict_themselves_are_refused(asked: dict[str, object]
     assert path in refused.value.fields
 
 
+def test_the_embedding_and_the_head_may_take_a_chunk_each() -> None:
+    """126 layers in 16 stages of 8 chunks, as Llama 3 405B was trained."""
+    asked: dict[str, object] = {
+        "model": "meta-llama/Llama-3.1-405B", "gpu": "h100-sxm5-80gb", "gpu_count": 2048, "workload": "training",
+        "parallelism": {"tp": 8, "pp": 16, "virtual_pipeline": 8}, "training": {"global_batch": 256},
+    }  # fmt: skip
+    assert predict(asked, detail=False)["scenario"]["parallelism"]["virtual_pipeline"] == 8
+    with pytest.raises(ScenarioError):
+        predict({**asked, "parallelism": {"tp": 8, "pp": 16, "virtual_pipeline": 9}}, detail=False)
+
+
 def test_an_offer_of_another_accelerator_is_named() -> None:
     median = predict({**MIXTRAL, "workload": "inference"}, detail=False)
     offer = median["scenario"]["price"]["offer"]
