@@ -170,13 +170,25 @@ def settle(k: PhaseCosts, pools: Pools, load: Load, spec: Speculation, habits: H
     each = load.rate * load.output / spec.accepted
     slope: Column = 0.0
     for _ in range(OPEN_ITERATIONS):
-        wanted = pick(closed, running, each * state.step)
+        wanted = pick(closed, running, each * taken(state, load, spec))
         moved = minimum(maximum(running + (wanted - running) / (1.0 - slope), 0.0), load.most)
         after = steps(k, pools, load, spec, habits, moved)
-        rise = pick(moved > running, (each * after.step - wanted) / maximum(moved - running, TINY), 0.0)
+        rise = pick(moved > running, (each * taken(after, load, spec) - wanted) / maximum(moved - running, TINY), 0.0)
         slope = minimum(maximum(rise, 0.0), STEEPEST)
         running, state = moved, after
     return state
+
+
+def longer(state: Steps) -> Column:
+    """How many times longer than the mean the longest answer of a batch is, less 1: 2 B / (B + 1) for lengths that are spread evenly."""
+    batch = maximum(state.running, 1.0)
+    return (batch - 1.0) / (batch + 1.0)
+
+
+def taken(state: Steps, load: Load, spec: Speculation) -> Column:
+    """Seconds that a step takes of a place in the batch; of a static one also the prompts before it and the wait for its end."""
+    prompts = state.running * state.prompt_s * spec.accepted / load.output
+    return state.step + load.static * (state.step * longer(state) + prompts)
 
 
 def steady(
@@ -189,13 +201,15 @@ def steady(
     tpot = maximum(state.step / spec.accepted * factors.tpot, least.tpot)
     first = first_token(state, habits, load, pools)
     burst = opening_burst(state, habits, load)
-    # A static batch takes as many steps as its longest answer: 2 B / (B + 1) times the mean for lengths that are spread evenly.
-    longest = 1.0 + load.static * (state.running - 1.0) / (state.running + 1.0)
-    benchmark = maximum((first.total + burst) * factors.ttft_benchmark, least.ttft)
+    # A static batch takes as many steps as its longest answer: who has an answer before waits for the next batch.
+    decoding = maximum(load.output - 1.0, 0.0) * tpot
+    rest = load.static * longer(state) * decoding
+    benchmark = maximum((first.total + burst) * factors.ttft_benchmark, least.ttft) + rest
     ttft = maximum(first.total * factors.ttft, least.ttft)
-    service = ttft + maximum(load.output - 1.0, 0.0) * tpot * longest
     # A prompt that queues takes no place yet.
-    held = service - ttft * (first.ahead / first.total)
+    held = ttft * (1.0 - first.ahead / first.total) + rest + decoding
+    ttft = ttft + rest
+    service = ttft + decoding
     capacity = minimum(minimum(load.most / held, 1.0 / least.request), 1.0 / (state.prompt_work * factors.tpot))
     rate = pick(closed, minimum(slots / service, capacity), minimum(load.rate, capacity))
     asked = pick(clients < np.inf, clients, slots)

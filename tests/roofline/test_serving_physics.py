@@ -269,3 +269,24 @@ def test_a_lone_arrival_waits_for_nobody() -> None:
     alone = speed(case(concurrency=1.0, input_tokens=4000.0), plain())
     assert number(rare.tpot_s) == pytest.approx(number(alone.tpot_s), rel=1e-3)
     assert number(rare.ttft_s) < number(alone.ttft_s) * 1.05
+
+
+@pytest.mark.parametrize("concurrency", [0.25, 1.0, 7.0, 64.0])
+def test_waiting_for_the_longest_answer_is_never_faster_and_keeps_littles_law(concurrency: float) -> None:
+    together, apart = (
+        case("opt-30b", "a100-sxm4-80gb", tp=4, concurrency=concurrency, output_tokens=1000.0) for _ in range(2)
+    )
+    together.levers = levers(continuous_batching=0.0)
+    static, continuous = speed(together, plain()), speed(apart, plain())
+    assert number(static.output_tokens_per_s) <= number(continuous.output_tokens_per_s) * 1.0001
+    assert number(static.requests_per_s) * number(static.e2e_latency_s) == pytest.approx(concurrency, rel=1e-3)
+
+
+def test_static_batches_deliver_their_capacity_under_any_overload() -> None:
+    static: dict[str, Any] = {"engine": codes.ENGINES.index("static_batching"), "concurrency": np.nan}
+    rates = np.array([0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
+    told = speed(case(input_tokens=4000.0, request_rate=rates, **static), plain())
+    delivered = np.asarray(told.requests_per_s)
+    assert (np.diff(delivered) > -1e-6).all()
+    assert delivered[0] == pytest.approx(0.5)
+    assert delivered[-1] == pytest.approx(delivered[-2], rel=1e-6)
