@@ -25,6 +25,7 @@ from roofline.validation.memory_table import (
     FOLDS,
     Start,
     batch_of,
+    contradicts_itself,
     fold_of,
     shipped_rows,
     start_of,
@@ -100,6 +101,9 @@ class Logs:
         )
         peak, other, graphs, weights, cache = (np.array([_logged(row, name) for row in used]) for name in columns)
         utilization = np.array([start.utilization for start in self.starts])
+        for index, row in enumerate(used):
+            if contradicts_itself(row):
+                cache[index] = np.nan
         self.activation, self.non_torch, self.graphs, self.weights, self.cache = peak, other, graphs, weights, cache
         self.tokens = np.array([_logged(row, "kv_tokens") for row in used])
         self.budget = utilization * np.asarray(self.batch.gpu.memory_bytes) / GIB - weights - cache

@@ -60,7 +60,6 @@ class States(NamedTuple):
     largest_unit: Column  # parameters of the largest unit that ZeRO-3 or FSDP gathers
     step_workspace: Column  # gradients of the shard in fp32 while DeepSpeed steps
     spread: Column  # weights that ZeRO-3 or FSDP leaves to other ranks
-    relieved: Column  # gradients and optimizer states that sharding leaves to other ranks
 
 
 def recipe_bytes(batch: Batch) -> Bytes:
@@ -143,7 +142,6 @@ def states(batch: Batch, held: Shard, layers: Column) -> States:
         gradients=gradients,
         optimizer=optimizer,
         largest_unit=maximum((dense - tables + held.experts) / layers, maximum(held.table, held.head)),
-        step_workspace=4.0 * shard * (sharded[0] & (run.framework == DEEPSPEED)),
+        step_workspace=4.0 * shard * (run.framework == DEEPSPEED),
         spread=dense_weights + expert_weights - weights,
-        relieved=(each.gradient + each.optimizer) * (trained + trained_experts) - gradients - optimizer,
     )

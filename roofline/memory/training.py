@@ -58,15 +58,12 @@ def training(batch: Batch, constants: TrainingConstants | None = None) -> Traini
     last = live.layers * live.last_share + maximum(live.working, live.loss)
     activation_bytes = maximum(first, last)
     unit = 2.0 * kept.largest_unit
-    # One rank alone holds everything: there is nothing to gather.
-    apart = (layout.zero_stage > 2) & (layout.dp * layout.cp > 1)
-    # Units are freed after use: never more is gathered than what sharding has taken off.
-    gathered = pick(apart, minimum((PREFETCHED + 1.0 + FP32_PARAMETERS[run.framework]) * unit, kept.spread), 0.0)
+    # Units are freed after use: never more is gathered than what sharding has taken off, and nothing where one rank
+    # holds everything.
+    gathered = minimum((PREFETCHED + 1.0 + FP32_PARAMETERS[run.framework]) * unit, kept.spread)
     deepspeed = run.framework == DEEPSPEED
-    buckets = pick(deepspeed & (layout.zero_stage > 0), constants.deepspeed_buckets, 0.0)
-    # The same holds for what ZeRO needs for its steps.
-    stepping = minimum(kept.step_workspace + buckets, kept.relieved)
-    workspace = constants.workspace + gathered + stepping
+    buckets = pick(deepspeed, constants.deepspeed_buckets, 0.0)
+    workspace = constants.workspace + gathered + kept.step_workspace + buckets
     allocated = kept.weights + kept.gradients + kept.optimizer + activation_bytes + workspace
     groups = sum(indicator(ranks > 1) for ranks in (layout.tp, layout.pp, layout.dp * layout.cp, layout.ep))
     libraries = constants.context + constants.communicator * groups

@@ -90,6 +90,9 @@ KV_WORDS = {
     "fp8_e5m2": "fp8",
 }
 DEFAULT_LENGTH = 8192.0
+# What a start's log adds up to, and how far that may be from the stated share of the GPU.
+LOGGED_PARTS = ("weights_GiB_per_gpu", "activation_peak_GiB", "non_torch_GiB", "kv_cache_GiB_per_gpu")
+ROUNDED_UTILIZATION = 0.03
 FOLDS = 10
 
 
@@ -163,6 +166,15 @@ def is_guessed(row: Row) -> bool:
             continue
         return False
     return True
+
+
+def contradicts_itself(row: Row) -> bool:
+    """Whether the logged parts of a start of vLLM add up to another share of the GPU than the row states: one of them is
+    wrong, so nothing is said of the cache.
+    """
+    stated, total = (_number(row.get(name) or "") for name in ("gpu_memory_utilization", "gpu_total_GiB"))
+    parts = sum(_number(row.get(name) or "") for name in LOGGED_PARTS)
+    return "vllm" in (row.get("engine") or "").lower() and abs(parts / total - stated) > ROUNDED_UTILIZATION
 
 
 def catalogue_gpu(row: Row) -> Accelerator | None:

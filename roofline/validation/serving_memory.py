@@ -27,6 +27,7 @@ from roofline.validation.memory_table import (
     batch_of,
     catalogue_gpu,
     catalogue_model,
+    contradicts_itself,
     fold_of,
     read_rows,
     start_of,
@@ -112,7 +113,8 @@ def _residuals(identity: str, row: Mapping[str, str], start: Start, predicted: M
     for quantity in QUANTITIES:
         column, unit = MEASURED[quantity]
         measured = _measured(row, column) * unit
-        says_enough = quantity == "weights_bytes" or not (math.isnan(start.utilization) or start.size_only)
+        silent = math.isnan(start.utilization) or start.size_only or contradicts_itself(row)
+        says_enough = quantity == "weights_bytes" or not silent
         if not measured > 0 or not says_enough:
             continue
         value = predicted[quantity]

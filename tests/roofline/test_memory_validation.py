@@ -116,6 +116,16 @@ def test_a_bare_size_gives_weights_and_no_cache() -> None:
     }
 
 
+def test_a_row_whose_parts_add_up_to_another_share_says_nothing_of_the_cache() -> None:
+    parts = {"weights_GiB_per_gpu": "14.99", "activation_peak_GiB": "2", "non_torch_GiB": "0.5", "gpu_total_GiB": "80"}
+    row = ROW | parts | {"gpu_memory_utilization": "0.9", "kv_cache_GiB_per_gpu": "54.51"}
+    quantities = [
+        {r.quantity for r in serving_memory.validate([one]).residuals}
+        for one in (row, row | {"gpu_memory_utilization": "0.95"})
+    ]
+    assert quantities == [set(serving_memory.QUANTITIES), {"weights_bytes"}]
+
+
 def test_labels_name_accelerators() -> None:
     for label, slug in (
         ("RTX 3090-24GB", "rtx-3090"),
