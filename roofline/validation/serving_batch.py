@@ -85,7 +85,7 @@ def _serving(run: Run) -> Serving:
         max_num_batched_tokens=run.chunk,
         max_num_seqs=run.sequences,
         prefix_cache_hit=run.prefix_hit,
-        draft_tokens=0.0,
+        draft_tokens=run.beams - 1.0,  # beams take a row each in a step and yield one token, as drafts that are refused
         acceptance=0.0,
         draft_cost=0.0,
         prefill_gpus=run.prefill_gpus,

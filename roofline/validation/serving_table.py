@@ -33,11 +33,13 @@ EVERYTHING_QUEUED = math.inf
 MULTI_TURN_HIT = 0.5
 MLPERF_LENGTHS = {  # public mean prompt and answer lengths of the data sets, tokens
     "cnn-dailymail": (870.0, 128.0),
+    "gptj": (870.0, 69.0),
     "openorca+gsm8k+mbxp": (330.0, 145.0),
     "openorca": (294.0, 294.0),
     "reasoning mix": (1000.0, 1300.0),
     "longbench": (9400.0, 650.0),
 }
+MLPERF_BEAMS = (("gptj", 4.0),)  # models that MLPerf runs with beam search, and how wide
 ENGINE_WORDS = (  # first match decides
     ("tensorrt", "tensorrt_llm"),
     ("trt", "tensorrt_llm"),
@@ -66,6 +68,7 @@ SEQUENCES = re.compile(r"max_num_seqs[ =](\d+)")
 UTILIZATION = re.compile(r"gpu_mem_util[ =]([\d.]+)")
 SHARED_PREFIX = re.compile(r"shared system prompt (\d+)")
 MONTH = re.compile(r"(20\d\d)(?:-(\d\d))?")
+VARIANT = re.compile(r"variant (gptj)")
 DATASET = re.compile(r"dataset: ([^;,]*)")
 
 
@@ -109,6 +112,7 @@ class Run:
     decode_gpus: float
     decode_tp: float
     flash_attention: bool
+    beams: float  # sequences that are decoded for one answer
     pool_attention_dp: tuple[float, float]  # of prefill and decode instances of their own; nan elsewhere
     measured: Mapping[str, float]  # by quantity
 
@@ -205,6 +209,7 @@ def read_run(row: Row) -> Run:
         prefill_tp=0.0,
         decode_gpus=0.0,
         decode_tp=0.0,
+        beams=next((width for name, width in MLPERF_BEAMS if f"variant {name}" in notes), 1.0),
         flash_attention=engine != "llama_cpp" or FLASH.search(notes) is not None,
         pool_attention_dp=(math.nan, math.nan),
         measured={},
@@ -340,8 +345,9 @@ def _with_load(run: Run) -> Run:
 
 
 def _data_set_lengths(row: Row, isl: float, osl: float) -> tuple[float, float]:
-    """Public mean lengths of a benchmark's data set where the row gives none."""
-    found = DATASET.search(row.get("notes", ""))
+    """Public mean lengths of a benchmark's data set where the row gives none; answers as the two rates say where both are given."""
+    osl = _or(osl, number(row, "output_tokens_per_s_total") / number(row, "requests_per_s"))
+    found = VARIANT.search(row.get("notes", "")) or DATASET.search(row.get("notes", ""))
     name = found[1].lower() if found else ""
     for word, (prompt, answer) in MLPERF_LENGTHS.items():
         if name.startswith(word):

@@ -145,6 +145,29 @@ def test_llama_cpp_splits_layers() -> None:
     assert (run.tp, run.pp, run.dp) == (1.0, 4.0, 1.0)
 
 
+def test_answers_are_as_long_as_the_two_rates_say() -> None:
+    notes = "q=A; MLPerf Inference v4.1; variant gptj-99.9; Offline; dataset: CNN-DailyMail"
+    run = read(
+        scenario="offline max throughput",
+        isl="",
+        osl="",
+        output_tokens_per_s_total="6900",
+        requests_per_s="100",
+        concurrency_or_batch="",
+        notes=notes,
+    )
+    assert (run.input_tokens, run.output_tokens, run.beams) == (870.0, 69.0, 4.0)
+    other = read(
+        scenario="offline max throughput",
+        isl="",
+        osl="",
+        output_tokens_per_s_total="13090",
+        requests_per_s="10",
+        notes="MLPerf; variant gpt-oss-120b; dataset: reasoning mix",
+    )
+    assert (other.output_tokens, other.beams) == (1309.0, 1.0)
+
+
 def test_everything_is_queued_offline() -> None:
     run = read(scenario="offline max throughput", output_tokens_per_s_total="9000", concurrency_or_batch="")
     assert math.isinf(run.concurrency)
