@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 DIRECTORY = Path(roofline.__file__).parent / "coefficients"
 SOURCE = "fit on data/measurements/inference.csv"
 LOW, HIGH = 0.10, 0.90
-REFIT_ROUNDS = 4  # steps of a fit that leaves a group out
+REFIT_ROUNDS = 7  # steps of a fit that leaves a group out
 FEWEST = 40  # points from which an engine has quantiles of its own
 
 
@@ -54,18 +54,16 @@ def effects_of(p: Problem, values: Values, used: NDArray[np.bool_]) -> Effects:
     return fit_effects(p, p.predicted(predict(p.batch, p.room, c)), run_features(p, c), used)
 
 
-def left_out(
-    p: Problem, values: Sequence[Values], known: dict[str, str], group: Callable[[Run], int]
-) -> tuple[Array, Array]:
+def left_out(p: Problem, known: dict[str, str], group: Callable[[Run], int]) -> tuple[Array, Array]:
     """Every comparison predicted with coefficients and corrections that saw nothing of its group.
 
-    They are fitted anew from those of all points, which a few steps forget.
+    They are fitted anew from the priors: what starts from a fit of all points does not forget the group.
     """
     fold = np.array([group(run) for run in p.runs])[p.rows]
     out, near = np.empty(len(p.rows)), np.zeros(len(p.rows))
     for k in range(FOLDS):
         held = fold == k
-        own = fit(p, ~held, values[-1], REFIT_ROUNDS)
+        own = fit(p, ~held, REFIT_ROUNDS)
         found, distance = corrected(p, own, effects_of(p, own, ~held), known)
         out[held], near[held] = found[held], distance[held]
     return out, near
@@ -158,7 +156,7 @@ def finish(p: Problem, values: Sequence[Values], log: Callable[[str], Any]) -> N
         found, distance = corrected(p, values[k], effects[k], known)
         predicted[held], near[held] = found[held], distance[held]
     far = [
-        left_out(p, values, known, group)
+        left_out(p, known, group)
         for group in (lambda run: fold_of_text(run.gpu.slug), lambda run: fold_of_text(run.model))
     ]
     names = [*(str(k) for k in range(FOLDS)), ""]

@@ -39,19 +39,19 @@ INFORMS = {
 # Standard deviations of the priors, in logarithm: of an offset and of a slope. What a single model shows on a GPU says less about its
 # engine than about itself: with wide priors on what is shared, left-out models are predicted worse than by the physics alone.
 PRIOR = {
-    "e": (0.06, 0.05),
-    "ev": (0.06, 0.06),
-    "ef": (0.05, 0.03),
-    "ek": (0.06, 0.04),
-    "ew": (0.05, 0.03),
-    "eg": (0.06, 0.03),
+    "e": (0.04, 0.03),
+    "ev": (0.05, 0.05),
+    "ef": (0.035, 0.02),
+    "ek": (0.04, 0.025),
+    "ew": (0.035, 0.02),
+    "eg": (0.045, 0.02),
     "em": (0.12, 0.10),
-    "gw": (0.03, 0.0),
-    "ekw": (0.04, 0.02),
-    "efw": (0.04, 0.02),
+    "gw": (0.025, 0.0),
+    "ekw": (0.03, 0.015),
+    "efw": (0.03, 0.015),
     "egm": (0.10, 0.06),
-    "evk": (0.05, 0.03),
-    "egk": (0.05, 0.03),
+    "evk": (0.04, 0.02),
+    "egk": (0.04, 0.02),
 }
 # Where the physics is further off, priors are as many times wider; an engine's offset in particular where few points tell of it.
 WIDER = {"decode": 1.0, "saturated": 1.4, "ttft": 1.3, "ttft_open": 1.6, "prefill": 1.6}

@@ -88,9 +88,9 @@ FREE = tuple(prior for prior in PRIORS if prior.spread > 0)
 
 
 def fit(
-    p: Problem, used: NDArray[np.bool_], start: Values | None = None, rounds: int = 12, free: Sequence[Prior] = FREE
+    p: Problem, used: NDArray[np.bool_], rounds: int = 12, free: Sequence[Prior] = FREE
 ) -> dict[tuple[str, str], float]:
-    """Values that explain the comparisons `used` best, given the priors: `rounds` steps from `start`, by default from the priors."""
+    """Values that explain the comparisons `used` best, given the priors: at most `rounds` steps from these."""
     p, weight = _thinned(p, used)
     values = priors()
     scale = np.array([prior.spread for prior in free])
@@ -110,9 +110,9 @@ def fit(
         base = residuals(x)
         return np.stack([(residuals(x + STEP * unit) - base) / STEP for unit in np.eye(len(x))], axis=1)
 
-    begun = values if start is None else start
-    x0 = np.array([np.log(begun[prior.name, prior.level] / prior.value) if prior.value else 0.0 for prior in free])
-    found = least_squares(residuals, x0 / scale, jac=slopes, method="trf", max_nfev=rounds, xtol=1e-3, ftol=3e-4)
+    found = least_squares(
+        residuals, np.zeros(len(free)), jac=slopes, method="trf", max_nfev=rounds, xtol=1e-3, ftol=3e-4
+    )
     return unpack(found.x)
 
 

@@ -54,13 +54,17 @@ FAMILIES = (
     "Apple Silicon GPU/ddr",
 )
 
-# Matrix products on CDNA sustain about 0.47 of the peak against 0.73 on Hopper, by published benchmarks of both vendors' libraries.
+# Matrix products on CDNA sustain about 0.47 of the peak against 0.73 on Hopper, by published benchmarks of both vendors' libraries; the
+# first generation that serving engines were ported to loses more between its kernels.
 CDNA = ("CDNA3/hbm", "CDNA4/hbm")
 
 PRIORS: tuple[Prior, ...] = (
     *_levels("compute", {"fp32": 0.6, "16bit": 0.72, "fp8": 0.60, "int8": 0.55, "fp4": 0.42}, 0.3, OPERATORS),
     *_levels(
-        "family_compute", {"any": 0.9, **dict.fromkeys(FAMILIES, 1.0), **dict.fromkeys(CDNA, 0.65)}, 0.25, OPERATORS
+        "family_compute",
+        {"any": 0.9, **dict.fromkeys(FAMILIES, 1.0), "CDNA3/hbm": 0.5, "CDNA4/hbm": 0.65},
+        0.25,
+        OPERATORS,
     ),
     *_levels(
         "family_memory", {"any": 0.75, **dict.fromkeys(FAMILIES, 0.8), **dict.fromkeys(CDNA, 0.7)}, 0.15, OPERATORS
@@ -118,6 +122,7 @@ PRIORS: tuple[Prior, ...] = (
     Prior("mla_kernels", "", 12.0, 0.4, OPERATORS),
     Prior("recurrent_kernels", "", 10.0, 0.4, OPERATORS),
     Prior("expert_imbalance", "", 0.7, 0.5, "standard deviations of a multinomial draw"),
+    Prior("expert_draws", "", 0.9, 0.1, "tokens of one batch share experts; 1 is uniform routing"),
     Prior("element_passes", "", 14.0, 0.4, OPERATORS),
     Prior("quantised_passes", "", 6.0, 0.4, OPERATORS),
     Prior("eager_launch_s", "", 9e-6, 0.0, "host launch of a kernel without a CUDA graph"),

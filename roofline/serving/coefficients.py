@@ -43,6 +43,7 @@ SCALARS = (
     "mla_kernels",  # launches of latent attention
     "recurrent_kernels",
     "expert_imbalance",  # busiest rank against the mean, in standard deviations of the draw
+    "expert_draws",  # tokens to this power draw experts as if by chance: 1 without skew
     "element_passes",  # passes over the hidden state, each layer: norms, residuals, activation, quantisation
     "quantised_passes",  # more of them where activations are narrower than 16 bit
     "eager_launch_s",  # launch by the host, without a CUDA graph

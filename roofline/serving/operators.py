@@ -114,7 +114,7 @@ def _weights(model: One) -> list[tuple[str, float, float, bool]]:
 
 
 def _experts(model: One, k: Any, f: One, shape: One, work: Work) -> Row:
-    drawn = -k.experts * np.expm1(work.expert_tokens * k.expert_miss)
+    drawn = -k.experts * np.expm1(work.expert_tokens**k.draws * k.expert_miss)
     touched = min(drawn + k.spread * np.sqrt(drawn), k.experts)
     routed = work.expert_tokens * k.routed
     routed += k.spread * np.sqrt(routed)

@@ -49,6 +49,7 @@ class Costs(NamedTuple):
     expert_read: Column  # weights of one touched expert, all layers
     experts: Column  # experts that a rank holds
     expert_miss: Column  # ln of the chance that a token misses a given expert
+    draws: Column  # power of the tokens that draw experts as if by chance
     routed: Column  # rows of one token on one rank
     spread: Column  # imbalance x sqrt(2 ln ep): standard deviations of the busiest rank
     tile: Column
@@ -93,7 +94,7 @@ def costs(
     back = c.of_backend(c.backend_of(batch))
     ours = load.engine == LLAMA_CPP
     stream = gpu.bandwidth * minimum(of_gpu.memory * own.engine_memory * back.backend_memory, MOST_BANDWIDTH)
-    weights = stream * c.stream[load.weights]
+    weights = minimum(stream * c.stream[load.weights], gpu.bandwidth * MOST_BANDWIDTH)
     # llama.cpp accumulates in 16 bit (or in integers), which GeForce runs at twice the rate.
     accumulate = pick(ours, of_gpu.accumulate, 1.0)
     rate = accumulate
@@ -116,7 +117,7 @@ def costs(
     expert = model.expert_params / experts
     cut = shape.expert_ranks / shape.ep  # tensor-parallel cut of one expert
     expert_row = 2.0 * expert / (cut * feed_rate * k["moe_compute"])
-    expert_read = expert * f.feed_bytes / (cut * weights * k["moe_memory"])
+    expert_read = expert * f.feed_bytes / (cut * minimum(weights * k["moe_memory"], gpu.bandwidth * MOST_BANDWIDTH))
     share = minimum(model.top_k / experts, 0.999999)
     # --- attention ---
     full_width = model.qk_dim + model.v_dim
@@ -186,6 +187,7 @@ def costs(
         expert_read=expert_read,
         experts=model.experts / shape.ep,
         expert_miss=np.log1p(-share),
+        draws=minimum(k["expert_draws"], 1.0),
         routed=model.top_k / shape.ep * (model.is_moe > 0),
         spread=k["expert_imbalance"] * np.sqrt(2.0 * np.log(shape.ep)),
         tile=k["moe_tile"],
@@ -246,7 +248,8 @@ def pass_time(
     Of these `prompt_tokens` are new prompt tokens and `sequences` decode; logits are computed for `rows`.
     """
     linear_c = k.linear_token * (tokens + k.small_rows)
-    drawn = -k.experts * np.expm1(expert_tokens * k.expert_miss)
+    # Tokens of a batch share experts: each further one draws fewer new ones than by chance.
+    drawn = -k.experts * np.expm1(expert_tokens**k.draws * k.expert_miss)
     touched = minimum(drawn + k.spread * np.sqrt(drawn), k.experts)
     routed = expert_tokens * k.routed
     routed = routed + k.spread * np.sqrt(routed)

@@ -14,12 +14,12 @@ def answers(*changes: dict[str, Any], **common: Any) -> list[dict[str, Any]]:
     return predict_many([raw | change for change in changes])
 
 
-def pools(prefill: bool | None, decode: bool | None) -> dict[str, Any]:
+def pools(prefill: bool | None, decode: bool | None, users: int = 256) -> dict[str, Any]:
     sizes: dict[str, dict[str, Any]] = {"prefill": {"gpus": 8, "tp": 8}, "decode": {"gpus": 16, "tp": 8}}
     for pool, flag in (("prefill", prefill), ("decode", decode)):
         if flag is not None:
             sizes[pool]["attention_dp"] = flag
-    return {"inference": {"concurrency": 256, "input_tokens": 4000, "output_tokens": 500, "disaggregated": sizes}}
+    return {"inference": {"concurrency": users, "input_tokens": 4000, "output_tokens": 500, "disaggregated": sizes}}
 
 
 def test_each_pool_has_an_attention_layout_of_its_own() -> None:
@@ -36,7 +36,7 @@ def test_each_pool_has_an_attention_layout_of_its_own() -> None:
 
 def test_a_slower_network_hands_caches_over_later() -> None:
     fast, slow = answers(
-        {"internode_gbps_per_gpu": 400}, {"internode_gbps_per_gpu": 10}, gpu_count=24, **pools(None, None)
+        {"internode_gbps_per_gpu": 400}, {"internode_gbps_per_gpu": 10}, gpu_count=24, **pools(None, None, 8)
     )
     assert slow["inference"]["ttft_s"] > fast["inference"]["ttft_s"]
 
