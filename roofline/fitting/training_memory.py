@@ -28,6 +28,7 @@ SOURCES = {
     "logit_fused": "bf16 logits, fp32 copy that becomes softmax and gradient, bf16 gradient (Megatron-LM)",
     "logit_in_place": "bf16 logits and their gradient (llm-foundry's default loss, flash-attn)",
     "logit_compiled": "bf16 logits, fp32 copy that becomes softmax and gradient, bf16 gradient (torch.compile fuses the rest)",
+    "logit_outside": "fp32 log-softmax, fp32 gradients of it and of the logits (torchtitan before pull request 1033)",
     "logit_eager": "fp32 logits and log-softmax, fp32 gradients of both (PyTorch cross-entropy)",
     "fragmentation": "usual share of PyTorch's caching allocator, 3 to 8 %",
     "workspace": "cuBLAS and Transformer Engine workspaces",
@@ -39,6 +40,7 @@ UNITS = {
     "logit_fused": "bytes/logit",
     "logit_in_place": "bytes/logit",
     "logit_compiled": "bytes/logit",
+    "logit_outside": "bytes/logit",
     "logit_eager": "bytes/logit",
 }
 

@@ -40,6 +40,7 @@ EAGER: NDArray[np.float64] = np.array([float(name in _EAGER_NAMES) for name in F
 UNFUSED: NDArray[np.float64] = np.array([float(name in ("nanotron", "other")) for name in FRAMEWORKS])
 # Stacks whose loss casts the logits to fp32 and takes softmax and gradient of the copy one after the other.
 EAGER_LOSS: NDArray[np.float64] = np.array([float(name in (*_EAGER_NAMES, "other")) for name in FRAMEWORKS])
+YEAR_LOSS_COMPILED = 2025.25  # until then torch.compile took the model and left the loss outside
 NARROW: NDArray[np.float64] = np.array([float(name in ("fp8", "mxfp8", "nvfp4")) for name in TRAINING_PRECISIONS])
 
 
@@ -174,7 +175,8 @@ def activations(batch: Batch, heaviest: Stage, constants: TrainingConstants) -> 
     batches = run.global_batch / (run.micro_batch * layout.dp)
     flight = minimum(batches, held)
     last = minimum(batches, pick(chunks > 1, layout.pp - (layout.pp - 1.0) / chunks, 1.0))
-    eager_logit = pick(batch.levers.torch_compile > 0, constants.logit_compiled, constants.logit_eager)
+    inside = pick(run.framework_year < YEAR_LOSS_COMPILED, constants.logit_outside, constants.logit_compiled)
+    eager_logit = pick(batch.levers.torch_compile > 0, inside, constants.logit_eager)
     logit = constants.logit_fused + EAGER_LOSS[run.framework] * (eager_logit - constants.logit_fused)
     logit = pick(run.framework == LLM_FOUNDRY, constants.logit_in_place, logit)
     return Activations(

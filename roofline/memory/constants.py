@@ -44,6 +44,7 @@ class TrainingConstants(NamedTuple):
     logit_fused: Column  # bytes for each logit at the peak: vocabulary-parallel loss
     logit_in_place: Column  # the same, flash-attn's loss, whose gradient overwrites the logits
     logit_compiled: Column  # the same, compiled loss
+    logit_outside: Column  # the same, model compiled and its loss not: PyTorch stacks before April 2025
     logit_eager: Column  # the same, loss in eager PyTorch
     workspace: Column  # allocated, whatever the model
     unfused: Column  # activations of a layer over those of fused kernels, for nanotron's modules in eager mode

@@ -45,7 +45,8 @@ MEASURED = {
 REPORTS_SEQUENCES_SINCE = (
     2026.4  # vLLM 0.20: the log's tokens are concurrency x max_model_len; before, blocks over groups
 )
-SIZE_SPREAD = 0.3  # ln: names round sizes, and leave out towers for images
+# ln: names round sizes and leave out towers for images; engines that are not modelled keep other buffers.
+SIZE_SPREAD = 0.3
 NOTHING_LEFT = "an out-of-memory record"
 
 
@@ -118,7 +119,7 @@ def _residuals(identity: str, row: Mapping[str, str], start: Start, predicted: M
         if not measured > 0 or not says_enough:
             continue
         value = predicted[quantity]
-        spread = math.exp(SIZE_SPREAD if start.size_only else fitting.spread_of(quantity, start.year))
+        spread = math.exp(SIZE_SPREAD if start.guessed or start.size_only else fitting.spread_of(quantity, start.year))
         found.append(
             Residual(
                 id=identity,

@@ -55,6 +55,7 @@ PRIOR = TrainingConstants(
     logit_fused=8.0,
     logit_in_place=4.0,
     logit_compiled=8.0,
+    logit_outside=12.0,
     logit_eager=16.0,
     workspace=0.25 * GIB,
     unfused=1.5,

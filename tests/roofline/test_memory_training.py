@@ -13,7 +13,7 @@ from roofline.memory.constants import training_constants
 from roofline.memory.shards import Stage, stage
 from roofline.memory.states import adapter_params, recipe_bytes
 from roofline.units import GIB
-from tests.roofline.memory_cases import gpt, model, training_batch
+from tests.roofline.memory_cases import gpt, gpu, model, training_batch
 
 LLAMA_8B, LLAMA_2_7B = "meta-llama/Meta-Llama-3.1-8B", "meta-llama/Llama-2-7b-hf"
 GPT_3 = gpt(12_288, 96, 96, 51_200)
@@ -80,10 +80,28 @@ def test_recipes_of_latent_attention_keep_moments_in_bf16() -> None:
 
 
 @pytest.mark.parametrize(
+    ("gib", "compiled", "load"),
+    [
+        (82.4, 0.0, {"micro_batch": 2.0, "seq_len": 8192.0, "recompute": "selective"}),
+        (77.0, 1.0, {"micro_batch": 2.0, "seq_len": 8192.0, "recompute": "selective"}),
+        (83.9, 1.0, {"micro_batch": 1.0, "seq_len": 32_768.0, "recompute": "full", "precision": "fp8"}),
+    ],
+)
+def test_peaks_that_torchtitan_publishes(gib: float, compiled: float, load: dict) -> None:
+    """Llama-3.1-8B on eight H100 of 96 GB, FSDP (torchtitan, docs/performance.md, December 2024): not fitted."""
+    sizes = {"dp": 8.0, "zero_stage": 3.0}
+    batch = training_batch(
+        LLAMA_8B, on=gpu(gib=95.0), sizes=sizes, framework="torchtitan", framework_year=2024.9, **load
+    )
+    batch.levers.torch_compile = compiled
+    assert training(batch).reserved_bytes / GIB == pytest.approx(gib, rel=0.08)
+
+
+@pytest.mark.parametrize(
     ("framework", "compiled", "logit"), [("torchtitan", 1.0, 8), ("fsdp", 0.0, 16), ("nemo", 0.0, 8)]
 )
 def test_bytes_of_a_logit(framework: str, compiled: float, logit: int) -> None:
-    batch = training_batch(LLAMA_8B, framework=framework)
+    batch = training_batch(LLAMA_8B, framework=framework, framework_year=2026.0)
     batch.levers.torch_compile = compiled
     held = activations(batch, stage(batch.model, 1.0), training_constants())
     assert held.loss == held.tokens * batch.model.vocab * logit
