@@ -85,6 +85,7 @@ def _serving(run: MeasuredRun, data: Mapping[str, Any]) -> Json:
     return _stated(
         {
             "engine": run.engine,
+            "backend": data.get("backend") if run.engine == "llama_cpp" else None,
             "engine_version": data.get("engine_version"),
             "input_tokens": _whole(data.get("input_tokens") or data.get("depth_tokens")) or _short_prompt(data),
             "output_tokens": 1 if only_prefill else _whole(data.get("output_tokens")),

@@ -21,6 +21,7 @@ from benchmarks_ingest.resolving import Books
 from benchmarks_ingest.scenarios import load_words
 from benchmarks_ingest.work import figure_row
 from roofline.validation import serving_table, training_table, validate
+from roofline.validation.serving_backends import stated_backend
 
 DATA = Path(settings.BASE_DIR) / "roofline" / "data"
 TABLES = {"training": DATA / "measurements" / "training.csv", "inference": DATA / "measurements" / "inference.csv"}
@@ -119,6 +120,8 @@ def canonical_data(kind: str, row: Row) -> dict[str, Any]:
         "weights": row["precision" if kind == "training" else "precision_weights"] or None,
         "notes": [row["notes"][:1000]] if row["notes"] else [],
     }
+    if kind == "inference" and serving_table.engine_of(row["engine"]) == "llama_cpp":
+        data["backend"] = stated_backend(row["engine"], row["notes"]) or None
     data |= {name: _number(row, name, int) for name in SIZES}
     for name, (column, factor) in (TRAINING_FIELDS if kind == "training" else SERVING_FIELDS).items():
         value = _number(row, column, float)

@@ -12,6 +12,7 @@ whole system. Definitions:
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -21,6 +22,7 @@ TEXT_FIELDS = (
     "model",
     "engine",
     "engine_version",
+    "backend",
     "gpu",
     "weights",
     "kv_cache",
@@ -61,6 +63,9 @@ ENGINES |= {
     "llamacpp": "llama_cpp",
     "tgi": "tgi",
 }
+# What llama.cpp ran on; devices beside it (BLAS, RPC, CPU) are none.
+BACKENDS = {"cuda": "cuda", "metal": "metal", "mtl": "metal", "rocm": "rocm", "hip": "rocm", "rocblas": "rocblas"}
+BACKENDS |= {"vulkan": "vulkan", "vulkan_amdvlk": "vulkan_amdvlk", "sycl": "sycl"}
 TRANSIENT = ("warnings", "context")
 MAY_BE_ZERO = frozenset({"completed", "failed"})
 
@@ -158,6 +163,7 @@ class Run:
     model: str | None = None
     engine: str | None = None
     engine_version: str | None = None
+    backend: str | None = None  # of llama.cpp
     gpu: str | None = None
     gpu_count: int | None = None
     tp: int | None = None
@@ -261,7 +267,8 @@ class Run:
 
 
 FIELD_NAMES = frozenset(item.name for item in fields(Run)) - {"percentiles", "source", "notes", *TRANSIENT}
-FACTS = sorted(FIELD_NAMES - {"label"})
+# A back end tells no two runs apart that are equal figure for figure, and older rows have none.
+FACTS = sorted(FIELD_NAMES - {"label", "backend"})
 
 
 def _normalised(name: str, value: Any, unit: str) -> Any:
@@ -277,10 +284,13 @@ def _normalised(name: str, value: Any, unit: str) -> Any:
 
 
 def _words(name: str, text: str) -> str | None:
-    """Precisions and engines by the names that scenarios use; the source keeps its own spelling."""
+    """Precisions, engines and back ends by the names that scenarios use; the source keeps its own spelling."""
     if name in PRECISION_FIELDS:
         lowered = text.lower()
         return PRECISIONS.get(lowered, lowered) if lowered not in {"", "auto", "none"} else None
+    if name == "backend":
+        found = {BACKENDS[word] for word in re.split(r"[\s,]+", text.lower()) if word in BACKENDS}
+        return found.pop() if len(found) == 1 else None
     if name == "engine":
         return ENGINES.get(text.lower(), text) or None
     return text or None

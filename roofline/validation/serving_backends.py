@@ -21,8 +21,24 @@ def backend_of(label: str, notes: str, gpu: Gpu) -> str:
     >>> backend_of("llama.cpp-hip", "flags -fa 1 hipblaslt=", strix), backend_of("llama.cpp Vulkan (vulkan_radv)", "", strix)
     ('rocblas', 'vulkan')
     """
+    return _as_code(_stated(label) or usual_backend(gpu.vendor), notes)
+
+
+def stated_backend(label: str, notes: str) -> str:
+    """The back end of llama.cpp (codes.BACKENDS) that an engine's label says; "" where it says none.
+
+    >>> stated_backend("llama.cpp-rocwmma", "flags -fa 1 hipblaslt=1"), stated_backend("llama.cpp", "")
+    ('rocm', '')
+    """
+    return _as_code(_stated(label), notes)
+
+
+def _stated(label: str) -> str:
     found = BACKEND.findall(label.lower())
-    name = found[-1] if found else usual_backend(gpu.vendor)
+    return str(found[-1]) if found else ""
+
+
+def _as_code(name: str, notes: str) -> str:
     if name in ROCM:
         return "rocblas" if UNTUNED.search(notes) else "rocm"
     return name

@@ -59,6 +59,8 @@ def test_rows_of_the_tables_are_canonical() -> None:
     data = canonical_data("inference", row | {"tpot_ms": "20", "request_rate": "inf", "n_gpus": "8.0"})
     assert (data["tpot_mean_s"], data["gpu_count"]) == (0.02, 8)
     assert "request_rate_per_s" not in data
+    told = canonical_data("inference", row | {"engine": "llama.cpp Vulkan (vulkan_radv)", "n_gpus": "1"})
+    assert (told["backend"], "backend" in data) == ("vulkan", False)
 
 
 @pytest.mark.django_db
@@ -137,6 +139,13 @@ def test_layouts_that_contradict_the_count_are_left_out() -> None:
     assert run_scenario(made(tp=8, dp=1))["parallelism"] == {"tp": 8, "dp": 1}
     assert "parallelism" not in run_scenario(made(tp=3))
     assert "dp" not in run_scenario(made(tp=4, dp=4))["parallelism"]
+
+
+def test_only_llama_cpp_gets_its_back_end() -> None:
+    run = made(kind="single_stream", backend="vulkan", output_tokens=128)
+    assert "backend" not in run_scenario(run)["inference"]
+    run.engine = "llama_cpp"
+    assert run_scenario(run)["inference"]["backend"] == "vulkan"
 
 
 def test_software() -> None:

@@ -25,6 +25,8 @@ _DEVICE = re.compile(
     r"^\s*(?:Device \d+:|ggml_vulkan: \d+ =|ggml_metal_init: GPU name:|ggml_sycl_init:)\s*([^,|(\n]+)", re.MULTILINE
 )
 
+_AMDVLK = re.compile(r"^\s*ggml_vulkan: \d+ = [^|\n]*\(AMD open-source driver\)", re.MULTILINE)
+
 
 def quantisation(text: str) -> str | None:
     """ "qwen2 7B Q4_K - Medium" as "q4_k_m"."""
@@ -73,6 +75,7 @@ def _put_gpus(run: Run, record: Mapping[str, Any]) -> None:
         run.notes.append("no layer ran on a GPU" if names else "the file names no GPU: a CPU run, or an unnamed device")
         return
     run.put("gpu", " + ".join(sorted(set(names))), "gpu_info")
+    put_text(run, "backend", record.get("backends"), "backends")
     if "RPC" in str(record.get("backends") or ""):
         run.warnings.append("the RPC back end used further machines that the file does not name")
         return
@@ -235,14 +238,15 @@ class LlamaBenchMarkdown:
         return result
 
 
-def device_log(document: Document, tables: int) -> tuple[str, list[str]]:
-    """The build, and the devices that the log lists; several tables may belong to several machines."""
+def device_log(document: Document, tables: int) -> tuple[str, list[str], str]:
+    """The build, the devices and the driver that the log lists; several tables may belong to several machines."""
     build = re.search(r"^build: ([0-9a-f]+) \((\d+)\)", document.text, re.MULTILINE)
     devices = [name.strip() for name in _DEVICE.findall(document.head)] if tables == 1 else []
-    return f"b{build[2]}" if build else "", devices
+    driver = "vulkan_amdvlk" if devices and _AMDVLK.search(document.head) else ""
+    return f"b{build[2]}" if build else "", devices, driver
 
 
-def row_run(row: Mapping[str, str], log: tuple[str, list[str]]) -> Run:
+def row_run(row: Mapping[str, str], log: tuple[str, list[str], str]) -> Run:
     """One Markdown row."""
     run = Run(kind="single_stream", engine="llama_cpp")
     put_text(run, "model", row.get("model"), "model")
@@ -250,6 +254,8 @@ def row_run(row: Mapping[str, str], log: tuple[str, list[str]]) -> Run:
     put_text(run, "kv_cache", row.get("type_k"), "type_k")
     put_text(run, "engine_version", log[0], "build")
     _put_devices(run, log[1], row.get("backend", ""))
+    if row.get("ngl", "").strip() != "0":
+        put_text(run, "backend", log[2] or row.get("backend"), "backend")
     match = _TEST.search(row.get("test", ""))
     speed = quantity(row.get("t/s", ""))
     if match and speed:
@@ -304,4 +310,11 @@ def derived_run(item: Mapping[str, Any], match: "re.Match[str]") -> Run:
     prompt, length = (int(match[2]), int(match[3] or 0)) if match[1] == "pp" else (0, int(match[2]))
     _put_speed(run, item.get("tps_mean"), prompt, length, integer(item.get("context_tokens")) or int(match[4] or 0))
     run.put("label", f"{run.label} {item.get('env', '')}", "test, env")
+    put_text(run, "backend", _env_backend(str(item.get("env") or "")), "env")
     return run
+
+
+def _env_backend(env: str) -> str | None:
+    """ "rocm-7_2_3-rocwmma" as "rocm", "vulkan_radv" as "vulkan"."""
+    found = re.match(r"(?i)vulkan_amdvlk|vulkan|rocm|cuda|metal|sycl", env)
+    return found[0] if found else None
