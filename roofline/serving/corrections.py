@@ -108,9 +108,10 @@ def kind_code(model: Model) -> Column:
 
 def factor(slopes: Array, total: Column, parts: Sequence[Column], shares: str) -> Column:
     """exp of a correction: `slopes` of a time `total` whose `parts` are those that SHARES names."""
-    exponent, inverse = slopes[..., 0], 1.0 / total
-    for i, (part, usual) in enumerate(zip(parts, SHARES[shares].values(), strict=True), 1):
-        exponent = exponent + slopes[..., i] * (part * inverse - usual)
+    inverse = 1.0 / total
+    exponent, *rest = slopes.T[: len(parts) + 1]  # of one scenario: plain numbers
+    for slope, part, usual in zip(rest, parts, SHARES[shares].values(), strict=True):
+        exponent = exponent + slope * (part * inverse - usual)
     return np.exp(exponent)
 
 
@@ -125,9 +126,6 @@ def shipped(fold: str = "") -> Effects:
     return {
         (row["quantity"], row["group"], row["level"]): np.array([float(row[name]) for name in FEATURES]) for row in rows
     }
-
-
-NO_EFFECT = np.zeros(len(FEATURES))
 
 
 def build(effects: Effects, gpus: Sequence[Gpu], kinds: dict[str, str]) -> Corrections:
