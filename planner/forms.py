@@ -215,6 +215,13 @@ def words(name: str) -> str:
         "sglang": "SGLang",
         "tensorrt_llm": "TensorRT-LLM",
         "llama_cpp": "llama.cpp",
+        "cuda": "CUDA",
+        "metal": "Metal",
+        "rocm": "ROCm",
+        "rocblas": "ROCm, rocBLAS",
+        "vulkan": "Vulkan",
+        "vulkan_amdvlk": "Vulkan, AMDVLK",
+        "sycl": "SYCL",
         "inference": "serving",
     }
     return special.get(name, name.replace("_", " "))

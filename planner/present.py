@@ -42,6 +42,7 @@ SERVING = (
     Metric("inference.ttft_benchmark_s", gettext_lazy("TTFT in a benchmark"), "seconds", -1),
     Metric("inference.ttft_p99_s", gettext_lazy("TTFT, 99th percentile"), "seconds", -1),
     Metric("inference.tpot_s", gettext_lazy("TPOT"), "seconds", -1),
+    Metric("inference.itl_p99_s", gettext_lazy("ITL, 99th percentile"), "seconds", -1),
     Metric("inference.e2e_latency_s", gettext_lazy("End to end"), "seconds", -1),
     Metric("inference.prefill_tokens_per_s", gettext_lazy("Prefill tokens/s"), "sig", 1),
     Metric("inference.concurrency", gettext_lazy("Concurrency"), "whole"),

@@ -264,12 +264,16 @@ FIELDS: tuple[Field, ...] = (
     SERVE.integer("disaggregated.prefill.gpus", "Prefill GPUs", "GPUs of the prefill pool.", 1, MOST_GPUS),
     SERVE.integer("disaggregated.prefill.tp", "Prefill TP", "Tensor parallel of a prefill instance.", 1, 1_024),
     SERVE.flag(
-        "disaggregated.prefill.attention_dp", "Attention data parallel", "Attention is replicated, experts are shared."
+        "disaggregated.prefill.attention_dp",
+        "Prefill attention data parallel",
+        "Attention is replicated in this pool, experts are shared. Left out: as parallelism.attention_dp says.",
     ),
     SERVE.integer("disaggregated.decode.gpus", "Decode GPUs", "GPUs of the decode pool.", 1, MOST_GPUS),
     SERVE.integer("disaggregated.decode.tp", "Decode TP", "Tensor parallel of a decode instance.", 1, 1_024),
     SERVE.flag(
-        "disaggregated.decode.attention_dp", "Attention data parallel", "Attention is replicated, experts are shared."
+        "disaggregated.decode.attention_dp",
+        "Decode attention data parallel",
+        "Attention is replicated in this pool, experts are shared. Left out: as parallelism.attention_dp says.",
     ),
     SERVE.number("slo.ttft_s", "TTFT limit", "Longest time to the first token.", 0, 1e6, unit="s", above_minimum=True),
     SERVE.number(

@@ -103,6 +103,7 @@ def _serving(question: Question, count: int, dp: int, weights: float) -> dict[st
         "ttft_benchmark_s": 0.3,
         "ttft_p99_s": None,
         "tpot_s": tpot,
+        "itl_p99_s": tpot * 2,
         "e2e_latency_s": 0.2 + 256 * tpot,
         "prefill_tokens_per_s": 20000.0,
         "concurrency": load,

@@ -11,6 +11,7 @@ import pytest
 from django.test import Client
 
 from planner import present
+from roofline.fields import FIELDS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_engine")]
 FORM = {"workload": "inference", "form_workload": "inference", "model": "llama-3.1-70b", "gpu": "h100-sxm"}
@@ -26,6 +27,27 @@ def test_it_works(client: Client) -> None:
     assert "output tokens/s" in page
     assert 'id="figure-roofline"' in page
     assert 'value="8"' in page
+
+
+def test_gaps_between_tokens_are_shown(client: Client) -> None:
+    page = client.get("/plan/?gpu_count=8").content.decode()
+    assert page.count("ITL, 99th percentile") == 2  # among the figures, and over the curve's table
+    rows = csv.DictReader(io.StringIO(client.get("/plan.csv?gpu_count=8").content.decode()))
+    assert {row["field"]: float(row["value"] or 0) for row in rows if "itl" in row["field"]}["inference.itl_p99_s"] > 0
+
+
+def test_every_field_of_a_workload_is_in_the_form(client: Client) -> None:
+    for workload in ("inference", "training"):
+        page = client.get(f"/plan/?workload={workload}").content.decode()
+        fields = [entry for entry in FIELDS if entry.path != "name" and entry.workload in (None, workload)]
+        assert [entry.path for entry in fields if f'name="{entry.path}"' not in page] == []
+        labels = [entry.label for entry in fields]
+        assert sorted(labels) == sorted(set(labels))
+
+
+def test_back_ends_are_written_as_people_know_them(client: Client) -> None:
+    page = client.get("/plan/?inference.engine=llama_cpp&inference.backend=vulkan_amdvlk").content.decode()
+    assert '<option value="vulkan_amdvlk" selected>Vulkan, AMDVLK</option>' in page
 
 
 def test_training(client: Client) -> None:
