@@ -11,6 +11,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from planner.space import is_range, parse_range, range_text
+from roofline.engines import VENDOR_OF_BACKEND
 from roofline.errors import ScenarioError
 from roofline.fields import BY_PATH, FIELDS, Field
 from roofline.scenario import DEFAULT_OPTIMIZATIONS
@@ -83,6 +84,13 @@ def changed(scenario: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str,
         else:
             merged[key] = changed({}, value) if isinstance(value, Mapping) and key not in BY_PATH else value
     return merged
+
+
+def without_backend(scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """A scenario for GPUs of any vendor: a back end of llama.cpp that drives one vendor's alone is left to the planner."""
+    serving = scenario.get("inference")
+    bound = isinstance(serving, Mapping) and str(serving.get("backend")) in VENDOR_OF_BACKEND
+    return changed(scenario, {"inference": {"backend": None}}) if bound else dict(scenario)
 
 
 def _read(path: str, texts: list[str], ranges: bool) -> Any:

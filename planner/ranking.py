@@ -9,7 +9,7 @@ from typing import Any
 
 from planner.charts import interval_of
 from planner.present import value_at
-from planner.queries import changed, query_of
+from planner.queries import changed, query_of, without_backend
 from planner.selectors import predictions_of
 from roofline.errors import ScenarioError
 from roofline.hardware import Gpu
@@ -101,7 +101,7 @@ def ranking(scenario: Scenario, gpus: Iterable[Gpu], *, user: Any = None) -> Ran
 
 def workload_only(scenario: Scenario) -> dict[str, Any]:
     """A scenario without anything about hardware; a price of one GPU says nothing about the others."""
-    return changed(scenario, {**HARDWARE, "price": None})
+    return without_backend(changed(scenario, {**HARDWARE, "price": None}))
 
 
 def variants(scenario: Scenario, gpu: Gpu) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from planner.forms import words
 from planner.present import value_at, workload_of
-from planner.queries import changed, query_of
+from planner.queries import changed, query_of, without_backend
 from planner.selectors import predictions_of
 
 Scenario = Mapping[str, Any]
@@ -122,7 +122,7 @@ def ideas_for(scenario: Scenario, result: Result) -> list[tuple[Idea, dict[str, 
         Idea(words(name).capitalize(), {"optimizations": [*on, name]}) for name in LEVERS[workload] if name not in on
     ]
     return [
-        (idea, changed(scenario, {**idea.change, **_price_follows(idea.change)}))
+        (idea, _with(scenario, idea.change))
         for idea in (*IDEAS[workload], *levers)
         if changed(used, idea.change) != dict(used)
     ]
@@ -150,9 +150,11 @@ def _with_layout(scenario: Scenario, result: Result) -> dict[str, Any]:
     return changed(scenario, {"gpu_count": used.get("gpu_count"), "parallelism": layout})
 
 
-def _price_follows(change: Mapping[str, Any]) -> dict[str, Any]:
-    """Another GPU has another price: a typed price or offer does not follow it."""
-    return {"price": None, "gpu_spec": None} if "gpu" in change else {}
+def _with(scenario: Scenario, change: Mapping[str, Any]) -> dict[str, Any]:
+    """The scenario with a change. Another GPU has another price and back end: typed ones do not follow it."""
+    if "gpu" not in change:
+        return changed(scenario, change)
+    return without_backend(changed(scenario, {**change, "price": None, "gpu_spec": None}))
 
 
 def _ratio(answer: Result, result: Result, path: str) -> float | None:

@@ -6,6 +6,7 @@ from roofline.units import GIB
 # Tokens of a pass; of llama.cpp n_ubatch.
 BATCHED_TOKENS = {"vllm": 8192, "sglang": 8192, "tensorrt_llm": 8192, "llama_cpp": 512, "static_batching": 8192}
 USUAL_BACKENDS = {"NVIDIA": "cuda", "Apple": "metal", "AMD": "rocm", "Intel": "sycl"}  # of llama.cpp, by vendor
+VENDOR_OF_BACKEND = {"cuda": "NVIDIA", "metal": "Apple", "rocm": "AMD", "rocblas": "AMD"}  # others run anywhere
 FEW_BATCHED_TOKENS = 2048
 LARGE_GPU = 70 * GIB
 UNCHUNKED_CONTEXT = 32_768  # the first vLLM prefilled whole prompts up to here
@@ -23,6 +24,15 @@ LARGE, LEAST_ON_LARGE = 60.0, 10_240.0  # GiB of a GPU on which at least so many
 def usual_backend(vendor: str) -> str:
     """The back end (codes.BACKENDS) that llama.cpp is built with for GPUs of a vendor."""
     return USUAL_BACKENDS.get(vendor, "vulkan")
+
+
+def runs_on(backend: str, vendor: str) -> bool:
+    """Whether a back end of llama.cpp drives GPUs of a vendor ("": unknown, anything may).
+
+    >>> runs_on("metal", "Apple"), runs_on("metal", "NVIDIA"), runs_on("vulkan", "NVIDIA"), runs_on("cuda", "")
+    (True, False, True, True)
+    """
+    return not vendor or VENDOR_OF_BACKEND.get(backend, vendor) == vendor
 
 
 def batched_tokens(engine: str, year: float, *, memory_bytes: float, has_fp8: bool, max_model_len: float) -> int:

@@ -265,14 +265,14 @@ FIELDS: tuple[Field, ...] = (
     SERVE.integer("disaggregated.prefill.tp", "Prefill TP", "Tensor parallel of a prefill instance.", 1, 1_024),
     SERVE.flag(
         "disaggregated.prefill.attention_dp",
-        "Prefill attention data parallel",
+        "Prefill attention DP",
         "Attention is replicated in this pool, experts are shared. Left out: as parallelism.attention_dp says.",
     ),
     SERVE.integer("disaggregated.decode.gpus", "Decode GPUs", "GPUs of the decode pool.", 1, MOST_GPUS),
     SERVE.integer("disaggregated.decode.tp", "Decode TP", "Tensor parallel of a decode instance.", 1, 1_024),
     SERVE.flag(
         "disaggregated.decode.attention_dp",
-        "Decode attention data parallel",
+        "Decode attention DP",
         "Attention is replicated in this pool, experts are shared. Left out: as parallelism.attention_dp says.",
     ),
     SERVE.number("slo.ttft_s", "TTFT limit", "Longest time to the first token.", 0, 1e6, unit="s", above_minimum=True),

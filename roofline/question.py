@@ -8,7 +8,7 @@ from typing import Any
 from roofline import codes, rules
 from roofline.architecture import Architecture, UnsupportedArchitecture, named_format
 from roofline.columns import Model
-from roofline.engines import batched_tokens, memory_share, usual_backend
+from roofline.engines import batched_tokens, memory_share, runs_on, usual_backend
 from roofline.errors import ScenarioError
 from roofline.fields import FIELDS
 from roofline.hardware import Gpu
@@ -101,6 +101,9 @@ def complete(question: Question) -> Node:
     scenario, gpu = question.scenario, question.gpu
     faults: dict[str, list[str]] = {}
     rules.check_layout(scenario.values, question.model, faults)
+    backend, llama_cpp = scenario.get("inference.backend"), scenario.get("inference.engine") == "llama_cpp"
+    if llama_cpp and backend and not runs_on(backend, gpu.vendor):
+        faults["inference.backend"] = [f"{backend} does not drive GPUs of {gpu.vendor}."]
     if faults:
         raise ScenarioError(faults)
     for note in question.architecture.warnings:

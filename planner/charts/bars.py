@@ -9,7 +9,7 @@ from typing import Any
 
 from planner.charts.base import Figure, Result, layout
 
-LABEL_ROW = 64  # characters that fit below a chart, all its bars together
+LABEL_ROW = 40  # characters that fit below a chart on a phone, all its bars together
 SHORTEST_LABEL, MOST_LABEL_LINES = 9, 4
 PARTS = ("weights", "gradients", "optimizer", "activations", "kv_cache", "runtime")
 

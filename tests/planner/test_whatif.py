@@ -8,6 +8,7 @@ import pytest
 
 from planner.charts import operator_bars, roofline, scaling_curve, speed_curve
 from planner.hardware import roofs_of
+from planner.ranking import workload_only
 from planner.whatif import CONCURRENCIES, around, curve_scenarios, ideas_for
 from predictions.services import predict
 from tests.planner.conftest import SERVING, TRAINING
@@ -45,6 +46,16 @@ def test_another_gpu_leaves_the_typed_price() -> None:
     variants = {str(idea.label): variant for idea, variant in ideas_for(scenario, predict(scenario))}
     assert "price" not in variants["H200 SXM"]
     assert variants["FP8 KV cache"]["price"] == {"usd_per_gpu_hour": 2.0}
+
+
+def test_another_gpu_leaves_a_back_end_of_one_vendor() -> None:
+    local = {**SERVING, "inference": {"engine": "llama_cpp", "weights": "q4_k_m", "backend": "cuda"}}
+    tried = {str(idea.label): scenario["inference"] for idea, scenario in ideas_for(local, predict(local))}
+    assert (tried["FP8 KV cache"]["backend"], "backend" in tried["MI300X"]) == ("cuda", False)
+    assert "backend" not in workload_only(local)["inference"]
+    anywhere = {**local, "inference": {**local["inference"], "backend": "vulkan"}}
+    assert workload_only(anywhere)["inference"]["backend"] == "vulkan"
+    assert workload_only({"inference": {"backend": {"no": "word"}}}) == {"inference": {"backend": {"no": "word"}}}
 
 
 def test_nothing_is_tried_around_what_does_not_fit() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from predictions.services import predict
+from roofline.errors import ScenarioError
 
 pytestmark = pytest.mark.django_db
 
@@ -39,3 +40,11 @@ def test_other_engines_have_none() -> None:
     assert "does_not_apply" in {warning["code"] for warning in told["warnings"]}
     assert answer("rtx-4090", engine="vllm", weights="bf16")["scenario"]["inference"]["backend"] is None
     assert told["inference"] == answer("rtx-4090", engine="vllm", weights="bf16")["inference"]
+
+
+@pytest.mark.parametrize(("gpu", "backend"), [("rtx-4090", "metal"), ("mi300x", "cuda"), ("m2-ultra", "rocblas")])
+def test_back_ends_of_another_vendor_are_refused(gpu: str, backend: str) -> None:
+    with pytest.raises(ScenarioError) as refusal:
+        answer(gpu, backend=backend)
+    assert list(refusal.value.fields) == ["inference.backend"]
+    assert answer(gpu, backend="vulkan")["scenario"]["inference"]["backend"] == "vulkan"
