@@ -103,7 +103,8 @@ def complete(question: Question) -> Node:
     rules.check_layout(scenario.values, question.model, faults)
     backend, llama_cpp = scenario.get("inference.backend"), scenario.get("inference.engine") == "llama_cpp"
     if llama_cpp and backend and not runs_on(backend, gpu.vendor):
-        faults["inference.backend"] = [f"{backend} does not drive GPUs of {gpu.vendor}."]
+        usual = usual_backend(gpu.vendor)
+        faults["inference.backend"] = [f"{backend} does not drive GPUs of {gpu.vendor}: left out it is {usual}."]
     if faults:
         raise ScenarioError(faults)
     for note in question.architecture.warnings:
