@@ -1,7 +1,8 @@
 """Traffic of every parallel dimension: bytes, the links they cross, and what of their time no computation hides.
 
 Ranks of a dimension that lie `inner` GPUs apart share a fast link as far as it reaches; the rest of the way is network. With topology-aware
-placement the order from the inside is tensor, context, expert and data, pipeline; without it tensor-parallel ranks are the farthest apart.
+placement the order from the inside is tensor, context, expert and data, pipeline; without it tensor-parallel ranks are the farthest apart,
+and no other dimension gains what they lose.
 """
 
 from typing import NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 
 from roofline.ceilings import Column
 from roofline.columns import Batch
-from roofline.selection import maximum, minimum, pick
+from roofline.selection import maximum, minimum, pick, some
 from roofline.training.coefficients import Rates, TrainingCoefficients
 from roofline.training.work import BF16, QLORA, Shape, fullest_rank
 
@@ -70,15 +71,17 @@ class Route(NamedTuple):
 
 
 def links(batch: Batch, c: TrainingCoefficients) -> Links:
-    """Effective link speeds. GPUs without a fast link meet over PCIe."""
-    fast: Column = pick(batch.gpu.link_bandwidth > 0, batch.gpu.link_bandwidth, batch.gpu.pcie_bandwidth)
+    """Effective link speeds. GPUs without a fast link meet over PCIe, which their network cards sit behind too."""
+    linked = batch.gpu.link_bandwidth > 0
+    fast: Column = pick(linked, batch.gpu.link_bandwidth, batch.gpu.pcie_bandwidth) * c["link"]
     network = batch.layout.internode_bandwidth * c["nic"]
-    return Links(1.0 / (fast * c["link"]), 1.0 / network, c["link_latency"], c["nic_latency"], c["rank_latency"])
+    network = pick(linked, network, minimum(network, fast))
+    return Links(1.0 / fast, 1.0 / network, c["link_latency"], c["nic_latency"], c["rank_latency"])
 
 
-def _group(ranks: Column, inner: Column, domain: Column) -> Group:
-    near = minimum(ranks, maximum(np.floor(domain / inner), 1.0))
-    return Group(ranks, near, ranks / near)
+def _reached(ranks: Column, inner: Column, domain: Column) -> Column:
+    """Ranks within reach of the fast link when neighbours of the dimension lie `inner` GPUs apart."""
+    return minimum(ranks, maximum(np.floor(domain / inner), 1.0))
 
 
 def groups(batch: Batch) -> Parallel:
@@ -90,15 +93,21 @@ def groups(batch: Batch) -> Parallel:
     replicas = layout.dp * layout.cp
     sharers = tp * replicas  # ranks of one pipeline stage
     expert_ranks = layout.ep * layout.expert_tp
-    middle = pick(aware, tp, pp)
     expert_replicas = maximum(sharers / expert_ranks, 1.0)
+
+    def group(ranks: Column, placed: Column, scattered: Column) -> Group:
+        near = _reached(ranks, placed, node)
+        if some(np.logical_not(aware)):
+            near = pick(aware, near, minimum(near, _reached(ranks, scattered, node)))
+        return Group(ranks, near, ranks / near)
+
     return Parallel(
-        tp=_group(tp, pick(aware, 1.0, replicas * pp), node),
-        cp=_group(layout.cp, middle, node),
-        dp=_group(replicas, middle, node),
-        ep=_group(layout.ep, pick(aware, layout.expert_tp, pp * expert_replicas), node),
-        expert_dp=_group(expert_replicas, pick(aware, expert_ranks, pp), node),
-        pp=_group(pp, pick(aware, sharers, 1.0), node),
+        tp=group(tp, 1.0, replicas * pp),
+        cp=group(layout.cp, tp, pp),
+        dp=group(replicas, tp, pp),
+        ep=group(layout.ep, layout.expert_tp, pp * expert_replicas),
+        expert_dp=group(expert_replicas, expert_ranks, pp),
+        pp=group(pp, sharers, 1.0),
     )
 
 

@@ -118,3 +118,12 @@ def test_full_sharding_costs_little_on_fast_links_and_much_on_slow_ones():
     case = {"tp": 1, "gpus": 64.0, "zero_stage": 3.0, "global_batch": 64.0}
     fast, slow = tokens(internode_bandwidth=100e9, **case), tokens(internode_bandwidth=5e9, **case)
     assert slow < 0.6 * fast
+
+
+@pytest.mark.parametrize("gpu", ["a100-pcie-80gb", "l40s", "rtx-3090", "h100-sxm5-80gb"])
+@pytest.mark.parametrize("stage", [0.0, 1.0, 3.0])
+def test_placement_by_topology_never_costs_speed(gpu: str, stage: float) -> None:
+    """Pairs of bridged cards, PCIe alone and a whole machine on one switch: what a scattered group loses nobody gains."""
+    for tp, pp in ((1.0, 2.0), (2.0, 1.0), (4.0, 2.0)):
+        case = {"gpu": gpu, "gpus": 16.0, "tp": tp, "pp": pp, "zero_stage": stage, "seq_len": 1024.0}
+        assert gain("topology_aware", **case, global_batch=128.0) >= 1.0 - 1e-9
