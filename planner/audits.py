@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.utils.translation import gettext_lazy
@@ -10,6 +11,7 @@ from django.utils.translation import gettext_lazy
 from planner.records import record_of
 from predictions.services import Gatherer
 from roofline.audit import ADAPTER_FLOPS, CLAIMS, TRAINED_FLOPS, Record, Subject, audit, peak_of
+from roofline.columns import Model
 from roofline.errors import ScenarioError
 from roofline.precision import FORMATS
 from roofline.question import Question
@@ -65,18 +67,27 @@ def subject_of(question: Question) -> Subject:
     precision = str(get("inference.activations" if serving else "training.precision", "bf16"))
     records = {} if serving else {dtype: _record(question, dtype) for dtype in READINGS}
     known = {dtype: record for dtype, record in records.items() if record}
+    model = _as_typed(question)
     return Subject(
         workload=question.scenario.workload,
-        model=question.model,
+        model=model,
         gpu=question.gpu,
         gpus=int(get("gpu_count") or 1),
         precision=precision,
-        weight_bytes=FORMATS[get("inference.weights", "bf16")].body * float(question.model.active_params),
+        weight_bytes=FORMATS[get("inference.weights", "bf16")].body * float(model.active_params),
         record=known.get(peak_of(precision)),
         other_records=known,
         run_tokens=get("training.total_tokens"),
         flops_per_param=ADAPTER_FLOPS if get("training.method") in ("lora", "qlora") else TRAINED_FLOPS,
     )
+
+
+def _as_typed(question: Question) -> Model:
+    """The model, of as many parameters as were typed: dimensions found for a bare size meet it only nearly."""
+    size, active = (question.scenario.get(f"model_size.{name}") for name in ("params_b", "active_params_b"))
+    if not size:
+        return question.model
+    return replace(question.model, total_params=size * 1e9, active_params=(active or size) * 1e9)
 
 
 def _record(question: Question, dtype: str) -> Record | None:

@@ -81,7 +81,16 @@ def test_case_studies_give_the_published_arithmetic(client: Client) -> None:
     assert "one GPU" in verdicts["healthcare"]
     assert verdicts["e-commerce"] == "beyond the published record"
     page = client.get("/case-studies/").content.decode()
-    for figure in ("84.3e9 tokens", "85.1e9 tokens", "15,360 GPU-hours", "40.8%", "$0.27 per GPU-hour", "12.8 ms"):
+    for figure in (
+        "84.3e9 tokens",
+        "85.1e9 tokens",
+        "15,360 GPU-hours",
+        "40.8%",
+        "$0.27 per GPU-hour",
+        "12.8 ms",
+        "6 x 70e9 x 1,923",
+        "807.7 TFLOP",
+    ):
         assert figure in page
 
 
