@@ -49,11 +49,12 @@ def test_another_gpu_leaves_the_typed_price() -> None:
 
 
 def test_another_gpu_leaves_a_back_end_of_one_vendor() -> None:
-    local = {**SERVING, "inference": {"engine": "llama_cpp", "weights": "q4_k_m", "backend": "cuda"}}
+    chosen = {"engine": "llama_cpp", "weights": "q4_k_m", "backend": "cuda"}
+    local = {**SERVING, "inference": chosen}
     tried = {str(idea.label): scenario["inference"] for idea, scenario in ideas_for(local, predict(local))}
     assert (tried["FP8 KV cache"]["backend"], "backend" in tried["MI300X"]) == ("cuda", False)
     assert "backend" not in workload_only(local)["inference"]
-    anywhere = {**local, "inference": {**local["inference"], "backend": "vulkan"}}
+    anywhere = {**local, "inference": {**chosen, "backend": "vulkan"}}
     assert workload_only(anywhere)["inference"]["backend"] == "vulkan"
     assert workload_only({"inference": {"backend": {"no": "word"}}}) == {"inference": {"backend": {"no": "word"}}}
 
